@@ -92,6 +92,8 @@ inline constexpr double kTripLanesMeetCost = 60;
 /// vectors full, or no more than so many multiplications in a row.
 inline constexpr int64_t kMinWrittenRows = 32;
 inline constexpr int64_t kMaxWrittenForFewRows = 16;
+/// What a byte from memory takes in a kernel that sums, as part of what it takes in a driver, which fetches it ahead.
+inline constexpr double kNotFetchedAhead = 1.2;
 /// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
 inline constexpr double kMaxChainCost = 1e6;
 /// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.

@@ -177,10 +177,11 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
                        std::find(contracting.begin(), contracting.end(), last) == contracting.end();
     if (apart && along < machine.vector_bytes / 4) computed.ops += points * width * depth * target::kStridedMove;
     if (driver->bytes_read > 0) {
-      // What comes from memory for the driver comes from there for a kernel, and of lanes that lie apart each brings a
-      // line of its own.
-      computed.bytes_read +=
-          bytes * (apart ? machine.caches[0].line_bytes / std::max<int64_t>(1, ByteWidth(shape.dtype)) : 1);
+      // What comes from memory for the driver comes from there for a kernel, but not fetched ahead, and of lanes that
+      // lie apart each brings a line of its own.
+      computed.bytes_read += bytes * (apart ? static_cast<double>(machine.caches[0].line_bytes) /
+                                                  static_cast<double>(std::max<int64_t>(1, ByteWidth(shape.dtype)))
+                                            : policy::kNotFetchedAhead);
     } else {
       computed.bytes_cached += bytes;
     }

@@ -58,29 +58,22 @@ class Gemv {
   // for more threads. Their number is even.
   int64_t StepOfAdjacentRows() const {
     constexpr int64_t kLine = 16;
-    const int64_t most = is_far() ? kGemvAdjacentRows : kGemvAdjacentRows / 2;
+    const int64_t most = place() == Place::kFar ? kGemvAdjacentRows : kGemvAdjacentRows / 2;
     const int64_t pieces = 2 * CeilDiv(rows_, 2 * most);
     return std::max(CeilDiv(CeilDiv(rows_, pieces), kLine) * kLine, int64_t{kGemvAdjacentRows / 4});
   }
-  // Whether the matrix is beyond the caches of most machines.
-  bool is_far() const {
-    constexpr int64_t kFarBytes = 16 << 20;
-    return rows_ * s_.k * static_cast<int64_t>(sizeof(float)) > kFarBytes;
-  }
-  // Adjacent rows lie in pieces too short for the hardware to notice in time where the next one is, unless they come
-  // from far away and begin with lines: then fetching only disturbs it.
-  bool fetches(const float* m) const {
-    constexpr int64_t kLine = 64;
-    return !is_far() || reinterpret_cast<uintptr_t>(m) % kLine != 0 ||
-           k_stride_ * static_cast<int64_t>(sizeof(float)) % kLine != 0;
-  }
 
-  // Whether the tree is better gone through lane by lane: of a matrix that a near cache holds, while lanes are short or
-  // rows too few to go through all lanes of them at once.
+  int64_t matrix_bytes() const { return rows_ * s_.k * static_cast<int64_t>(sizeof(float)); }
+  Place place() const {
+    constexpr int64_t kCachedBytes = 16 << 20;
+    const int64_t bytes = matrix_bytes() * s_.batch_count();
+    return bytes <= kCloseBytes ? Place::kClose : bytes <= kCachedBytes ? Place::kCached : Place::kFar;
+  }
+  // Whether the tree is better gone through lane by lane: of a matrix that a core's caches hold, while lanes are short
+  // or rows too few to go through all lanes of them at once.
   bool goes_by_lanes() const {
-    constexpr int64_t kNearBytes = 512 << 10, kShortLane = 8, kFewRows = 16;
-    return rows_ * s_.k * static_cast<int64_t>(sizeof(float)) <= kNearBytes &&
-           (s_.k <= kShortLane * kGemvLanes || rows_ <= kFewRows);
+    constexpr int64_t kShortLane = 8, kFewRows = 16;
+    return matrix_bytes() <= kCloseBytes && (s_.k <= kShortLane * kGemvLanes || rows_ <= kFewRows);
   }
   bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }
   const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
@@ -109,7 +102,7 @@ class Gemv {
         continue;
       }
       if (whole) {
-        p_.kernel->dot_whole(m, row_stride_, x, s_.k, count, s_.accumulate, out, y_stride_);
+        p_.kernel->dot_whole(m, row_stride_, x, s_.k, count, place(), s_.accumulate, out, y_stride_);
         continue;
       }
       if (adjacent_rows() && goes_by_lanes()) {
@@ -118,7 +111,7 @@ class Gemv {
       }
       if (adjacent_rows()) {
         std::memset(lanes.data(), 0, static_cast<size_t>(kGemvLanes * GemvLanesApart(count)) * sizeof(float));
-        p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, fetches(m), lanes.floats());
+        p_.kernel->dot_cols(m, k_stride_, x, s_.k, count, place(), lanes.floats());
         p_.kernel->reduce_cols(lanes.floats(), count, s_.accumulate, out, y_stride_);
         continue;
       }
@@ -210,6 +203,8 @@ class Gemv {
       for (int64_t q = 0; q < depth; ++q) to[i * depth + q] = from[i * row_stride + q * k_stride];
     }
   }
+
+  static constexpr int64_t kCloseBytes = 512 << 10;
 
   const Problem& p_;
   const GemmSignature& s_;

@@ -11,9 +11,16 @@ namespace {
 using tenon::kernels::internal::GemvLanesApart;
 using tenon::kernels::internal::kGemvLanes;
 using tenon::kernels::internal::kGemvRows;
+using tenon::kernels::internal::Place;
 
 constexpr int kLaneRegs = kGemvLanes / Vec::kLanes;
 constexpr bool kManyRegisters = Vec::kLanes == 16;
+
+// Whether vectors of a matrix lie in one cache line each, as far as its start and what is between its rows tell.
+inline bool InLines(const float* a, int64_t stride) {
+  constexpr int64_t kLine = 64;
+  return reinterpret_cast<uintptr_t>(a) % kLine == 0 && stride * static_cast<int64_t>(sizeof(float)) % kLine == 0;
+}
 
 // The last k < 64 products of one row.
 inline void DotTail(const float* a, const float* x, int k, float* lanes) {
@@ -82,8 +89,8 @@ void DotRowsF32(const float* a, int64_t row_stride, const float* x, int64_t k, i
   for (r = 0; r < rows; ++r) DotTail(a + r * row_stride + done, x + done, tail, lanes + r * kGemvLanes);
 }
 
-// kRows rows at once with nothing but registers between.
-template <int kRows>
+// kRows rows at once with nothing but registers between; each is fetched kAhead bytes ahead, if that is not 0.
+template <int kRows, int kAhead>
 void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k, bool accumulate, float* y,
                   int64_t y_stride) {
   Vec::Reg acc[kRows][kLaneRegs];
@@ -99,7 +106,9 @@ void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k,
       const Vec::Reg xv = Vec::Load(x + p + v * Vec::kLanes);
 #pragma clang loop unroll(full)
       for (int r = 0; r < kRows; ++r) {
-        acc[r][v] = Vec::Fma(Vec::Load(a + r * row_stride + p + v * Vec::kLanes), xv, acc[r][v]);
+        const float* const from = a + r * row_stride + p + v * Vec::kLanes;
+        if (kAhead > 0 && v * Vec::kLanes % 16 == 0) __builtin_prefetch(reinterpret_cast<const char*>(from) + kAhead);
+        acc[r][v] = Vec::Fma(Vec::Load(from), xv, acc[r][v]);
       }
     }
   }
@@ -129,14 +138,28 @@ void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k,
   }
 }
 
-void DotWholeF32(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
-                 int64_t y_stride) {
+template <int kRows, int kAhead>
+void DotWholeBy(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
+                int64_t y_stride) {
   int64_t r = 0;
-  if constexpr (kManyRegisters) {
-    for (; r + 4 <= rows; r += 4)
-      DotWholeRows<4>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  for (; r + kRows <= rows; r += kRows) {
+    DotWholeRows<kRows, kAhead>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
   }
-  for (; r < rows; ++r) DotWholeRows<1>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  for (; r < rows; ++r) {
+    DotWholeRows<1, kAhead>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  }
+}
+
+// The hardware fetches several rows at once better than one; it needs help where vectors lie across lines.
+void DotWholeF32(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, Place place,
+                 bool accumulate, float* y, int64_t y_stride) {
+  if constexpr (kManyRegisters) {
+    const auto dot = place == Place::kFar && !InLines(a, row_stride) ? DotWholeBy<4, 1024> : DotWholeBy<4, 0>;
+    dot(a, row_stride, x, k, rows, accumulate, y, y_stride);
+  } else {
+    const auto dot = place == Place::kClose ? DotWholeBy<1, 0> : DotWholeBy<1, 2048>;
+    dot(a, row_stride, x, k, rows, accumulate, y, y_stride);
+  }
 }
 
 // Adds the columns at a, a + step ... to one lane of `rows` adjacent rows, behind which the lane has room for a whole
@@ -182,8 +205,11 @@ void DotColsOf(const float* a, int64_t k_stride, const float* x, int64_t k, int 
   }
 }
 
-void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, bool fetch, float* lanes) {
-  (fetch ? DotColsOf<true> : DotColsOf<false>)(a, k_stride, x, k, rows, lanes);
+// Columns are too short for the hardware to notice in time where the next one is, unless they come from memory and
+// lie in lines: then help only disturbs it.
+void DotColsF32(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, Place place, float* lanes) {
+  const auto dot = place == Place::kFar && InLines(a, k_stride) ? DotColsOf<false> : DotColsOf<true>;
+  dot(a, k_stride, x, k, rows, lanes);
 }
 
 void ReduceRowsF32(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) {

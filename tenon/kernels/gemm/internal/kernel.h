@@ -59,6 +59,9 @@ inline constexpr int kGemvAdjacentRows = 512;
 /// Floats from one lane of so many adjacent rows to the next: whole vectors of the widest kind, close together.
 inline constexpr int64_t GemvLanesApart(int64_t rows) { return (rows + 15) / 16 * 16; }
 
+/// Where the matrix of a product with a vector is expected: in the caches of one core, in those of several, in memory.
+enum class Place : uint8_t { kClose, kCached, kFar };
+
 enum class Extra : uint8_t { kNone, kBf16, kVnni, kAmx };
 
 struct GemmKernel {
@@ -113,15 +116,14 @@ struct GemmKernel {
   void (*dot_short)(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,
                     bool accumulate, float* y, int64_t y_stride) = nullptr;
   /// The same for k >= kGemvLanes in the order kLanes64, of rows whose elements are adjacent.
-  void (*dot_whole)(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate,
-                    float* y, int64_t y_stride) = nullptr;
+  void (*dot_whole)(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, Place place,
+                    bool accumulate, float* y, int64_t y_stride) = nullptr;
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a
   /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
   /// The same for a matrix whose rows are adjacent, rows <= kGemvAdjacentRows:
-  /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p]. With `fetch` each column is
-  /// fetched into the cache while the one before it is read.
-  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, bool fetch,
+  /// lanes[l * GemvLanesApart(rows) + r] = chain over p of a[r + p * k_stride] * x[p].
+  void (*dot_cols)(const float* a, int64_t k_stride, const float* x, int64_t k, int rows, Place place,
                    float* lanes) = nullptr;
   /// Both at once, y[r * y_stride] (+)= the tree over the lanes, for matrices that lie in a near cache: rows of it are
   /// read far apart.
