@@ -182,7 +182,7 @@ Target GpuTarget(const DeviceFacts& facts) {
   t.numerics.long_sum_results = 256;
   t.numerics.long_sum_block = 4 * kKib;
   t.numerics.long_sum_min_block = 256;
-  t.numerics.long_sum_padded_block = 2 * kKib;
+  t.numerics.long_sum_uneven_block = 2 * kKib;
   t.numerics.tall_blocks = 64;
   t.numerics.tall_elements = 256 * kKib;
   t.numerics.long_scan = 1024;

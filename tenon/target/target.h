@@ -92,12 +92,12 @@ struct Numerics {
 
   /// A reduction of more elements than `long_sum` to at most `long_sum_results` results is cut into blocks of at most
   /// `long_sum_block` elements, which are reduced first. Where no power of two from `long_sum_min_block` on divides
-  /// it, it is padded to blocks of `long_sum_padded_block`.
+  /// it, blocks have `long_sum_uneven_block` elements and the last one what is left.
   int64_t long_sum = 64 << 10;
   int64_t long_sum_results = 64;
   int64_t long_sum_block = 16 << 10;
   int64_t long_sum_min_block = 1024;
-  int64_t long_sum_padded_block = 8 << 10;
+  int64_t long_sum_uneven_block = 8 << 10;
   /// Of several reduced dims the inner ones go first, if they leave at least so many elements to add.
   int64_t long_sum_rest = 8;
   /// Sums of at least `tall_rows` rows of at least `tall_columns` columns and `tall_elements` elements are cut into

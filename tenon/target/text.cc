@@ -43,7 +43,7 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.long_sum_results", n.long_sum_results);
   f("numeric.long_sum_block", n.long_sum_block);
   f("numeric.long_sum_min_block", n.long_sum_min_block);
-  f("numeric.long_sum_padded_block", n.long_sum_padded_block);
+  f("numeric.long_sum_uneven_block", n.long_sum_uneven_block);
   f("numeric.long_sum_rest", n.long_sum_rest);
   f("numeric.tall_rows", n.tall_rows);
   f("numeric.tall_columns", n.tall_columns);

@@ -500,6 +500,51 @@ module @repeated {
 
 // -----
 
+// A length that no block divides: whole blocks, and a shorter one. What is summed is computed in these parts, with all that nobody
+// else needs; %y is somebody else's, and the row of %w is needed whole.
+// CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[]
+// CHECK-DAG: compute_in_parts: slice %{{[0-9]+}} start_indices=[0] limit_indices=[98304] strides=[1] : f32[98304] -> add
+// CHECK-DAG: compute_in_parts: slice %{{[0-9]+}} start_indices=[98304] limit_indices=[100003] strides=[1] : f32[1699] -> add
+// CHECK: program @uneven
+// CHECK-DAG: %[[Y:[0-9]+]] = cosine %{{[0-9]+}} : f32[100003]
+// CHECK-DAG: slice %[[Y]] start_indices=[98304] limit_indices=[100003] strides=[1] : f32[1699]
+// CHECK-DAG: %[[E:[0-9]+]] = exponential %{{[0-9]+}} : f32[98304,40]
+// CHECK-DAG: multiply %[[E]], %[[E]] : f32[98304,40]
+// CHECK-DAG: exponential %{{[0-9]+}} : f32[1699,40]
+// CHECK-DAG: concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=0 : f32[13]
+// CHECK-NOT: exponential %{{[0-9]+}} : f32[100003,40]
+module @uneven {
+  func.func @main(%x: tensor<100003xf32>, %v: tensor<40x100003xf32>, %w: tensor<40xf32>) -> (tensor<f32>, tensor<100003xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %y = stablehlo.cosine %x : tensor<100003xf32>
+    %0 = stablehlo.transpose %v, dims = [1, 0] : (tensor<40x100003xf32>) -> tensor<100003x40xf32>
+    %1 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<40xf32>) -> tensor<100003x40xf32>
+    %2 = stablehlo.add %0, %1 : tensor<100003x40xf32>
+    %3 = stablehlo.exponential %2 : tensor<100003x40xf32>
+    %4 = stablehlo.multiply %3, %3 : tensor<100003x40xf32>
+    %5 = stablehlo.reduce(%4 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<100003x40xf32>, tensor<f32>) -> tensor<100003xf32>
+    %6 = stablehlo.add %5, %y : tensor<100003xf32>
+    %7 = stablehlo.reduce(%6 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<100003xf32>, tensor<f32>) -> tensor<f32>
+    return %7, %y : tensor<f32>, tensor<100003xf32>
+  }
+}
+
+// -----
+
+// Rows from memory: a driver fetches them ahead.
+// CHECK: program @rows
+// CHECK-NEXT: %0 = parameter : f32[4096,4096]
+// CHECK-NEXT: %1 = parameter : f32[4096]
+// CHECK-NEXT: %{{[0-9]+}} = dot_general %0, %1
+module @rows {
+  func.func @main(%a: tensor<4096x4096xf32>, %x: tensor<4096xf32>) -> tensor<4096xf32> {
+    %0 = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : (tensor<4096x4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+    return %0 : tensor<4096xf32>
+  }
+}
+
+// -----
+
 // A reflected border is one concatenation along each dim.
 // CHECK-DAG: join_concatenations: concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=0 : f32[1030,1024] -> concatenate %{{[0-9]+}}, %0, %{{[0-9]+}} dimension=0 : f32[1030,1024]
 // CHECK: program @border

@@ -199,14 +199,9 @@ std::optional<Ref> Simplifier::Taken(Ref r, size_t dim, const std::vector<int64_
     }
   }
   if (runs.empty()) return std::nullopt;
-  GraphNode concatenate;
-  concatenate.op = OpCode::kConcatenate;
-  for (const Stretch& run : runs) concatenate.in.push_back(TakenRun(r, dim, run.first, run.step, run.count));
-  Shape shape{ShapeOf(r).dtype, dims};
-  shape.dims[dim] = static_cast<int64_t>(list.size());
-  concatenate.out.push_back(std::move(shape));
-  concatenate.attributes = ConcatenateAttrs{static_cast<int64_t>(dim)};
-  return Emit(std::move(concatenate));
+  SmallVector<Ref, 3> parts;
+  for (const Stretch& run : runs) parts.push_back(TakenRun(r, dim, run.first, run.step, run.count));
+  return Concatenated(std::move(parts), dim);
 }
 
 std::optional<Ref> Simplifier::KnownGather(const GraphNode& node) {

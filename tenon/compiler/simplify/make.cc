@@ -88,6 +88,17 @@ Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const
   return Emit(std::move(slice));
 }
 
+Ref Simplifier::Concatenated(SmallVector<Ref, 3> parts, size_t dim) {
+  GraphNode concatenate;
+  concatenate.op = OpCode::kConcatenate;
+  Shape shape = ShapeOf(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) shape.dims[dim] += ShapeOf(parts[i]).dims[dim];
+  concatenate.in = std::move(parts);
+  concatenate.out.push_back(std::move(shape));
+  concatenate.attributes = ConcatenateAttrs{static_cast<int64_t>(dim)};
+  return Emit(std::move(concatenate));
+}
+
 Ref Simplifier::Reversed(Ref r, size_t dim) {
   GraphNode reverse;
   reverse.op = OpCode::kReverse;

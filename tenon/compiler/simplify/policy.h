@@ -52,6 +52,9 @@ inline constexpr int64_t kSmallLoopBytes = 16 << 10;
 inline constexpr int64_t kMinHoistedElements = 256;
 /// A gather of windows of at most so many elements, which take an instruction each and not a vector's, leaves the loop.
 inline constexpr int64_t kMaxHoistedWindow = 8;
+/// A value is computed in so many parts at most, with so many nodes of which it is made: all of them are there in each.
+inline constexpr size_t kMaxReducedParts = 4;
+inline constexpr size_t kMaxNodesInParts = 512;
 /// Products of all trips become one product from so many trips on, while they take at most so much memory together.
 inline constexpr int64_t kMinProductTrips = 4;
 inline constexpr int64_t kMaxProductBytes = int64_t{16} << 20;

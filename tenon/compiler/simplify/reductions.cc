@@ -219,42 +219,26 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   const size_t first = static_cast<size_t>(dims[0]);
   int64_t block = 1;
   while (block < cuts.long_sum_block && count % (2 * block) == 0) block *= 2;
-  Ref source = node.in[0];
   Dims flat;
   for (size_t i = 0; i < operand.rank(); ++i) {
     if (i == first) flat.push_back(count);
     if (i < first || i >= first + dims.size()) flat.push_back(operand.dims[i]);
   }
-  int64_t padded = count;
-  if (block < cuts.long_sum_min_block) {
-    if (dims.size() > 1) return std::nullopt;
-    block = cuts.long_sum_padded_block;
-    padded = (count + block - 1) / block * block;
-    GraphNode pad;
-    pad.op = OpCode::kPad;
-    pad.in = {source, neutral};
-    const Dims none(flat.size(), 0);
-    Dims more = none;
-    more[first] = padded - count;
-    pad.attributes = PadAttrs{none, more, none};
-    Dims wide = flat;
-    wide[first] = padded;
-    pad.out.push_back({type, wide});
-    source = Emit(std::move(pad));
-    flat = wide;
-  }
-  Dims blocks;
-  for (size_t i = 0; i < flat.size(); ++i) {
-    if (i == first) {
-      blocks.push_back(padded / block);
-      blocks.push_back(block);
-    } else {
-      blocks.push_back(flat[i]);
-    }
-  }
-  const Ref cut = Reshape(source, blocks);
-  const Ref partial = {Append(reduce(cut, Dims{static_cast<int64_t>(first) + 1}, neutral)), 0};
-  return Emit(reduce(partial, Dims{static_cast<int64_t>(first)}, node.in[1]));
+  const auto along = static_cast<int64_t>(first);
+  const auto partials = [&](Ref source, int64_t blocks) {
+    Dims cut = ShapeOf(source).dims;
+    cut[first] /= blocks;
+    cut.insert(cut.begin() + along, blocks);
+    return Ref{Append(reduce(Reshape(source, std::move(cut)), Dims{along + 1}, neutral)), 0};
+  };
+  if (block >= cuts.long_sum_min_block)
+    return Emit(reduce(partials(Reshape(node.in[0], flat), count / block), Dims{along}, node.in[1]));
+  // What does not divide has a shorter block at its end, so that no block has places without an element.
+  if (dims.size() > 1) return std::nullopt;
+  const int64_t blocks = count / cuts.long_sum_uneven_block, whole = blocks * cuts.long_sum_uneven_block;
+  const Ref most = partials(TakenRun(node.in[0], first, 0, 1, whole), blocks);
+  const Ref rest = partials(TakenRun(node.in[0], first, whole, 1, count - whole), 1);
+  return Emit(reduce(Concatenated({most, rest}, first), Dims{along}, node.in[1]));
 }
 
 }  // namespace tenon::compiler

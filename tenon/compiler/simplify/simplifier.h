@@ -101,6 +101,7 @@ class Simplifier {
   /// The slice `at`, of `shape`, of a padded array, as padding of a slice of what it pads; nothing where that is none.
   std::optional<Ref> CroppedPad(const GraphNode& pad, const SliceAttrs& at, const Shape& shape);
   Ref Converted(Ref r, DType type);
+  Ref Concatenated(SmallVector<Ref, 3> parts, size_t dim);
   Ref Reversed(Ref r, size_t dim);
   Ref Broadcast(Ref r, Dims dims, Dims places);
   Ref Transposed(Ref r, Dims permutation);
@@ -152,6 +153,10 @@ bool SplitLoops(Program& program, const Outlook& outlook, RuleLog& log);
 /// Concatenations that only another one along the same dimension uses are parts of that; whether there were any. What
 /// they were is left without users.
 bool JoinConcatenations(Program& program, RuleLog& log);
+
+/// What is asked for only in parts, by reductions, is computed in these parts, with all that is computed for it alone:
+/// each is one kernel with its reduction. Whether there was any; what it was is left without users.
+bool ComputeInParts(Program& program, RuleLog& log);
 
 /// Sorts of which only the first few elements are used give no more than those.
 void TakeFirst(Program& program, RuleLog& log);

@@ -227,8 +227,9 @@ Program Simplifier::Run() {
   HoistFromLoops(to_, log_);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
-  if (JoinConcatenations(to_, log_)) {
-    std::fill(live.begin(), live.end(), false);
+  const bool joined = JoinConcatenations(to_, log_);
+  if (ComputeInParts(to_, log_) || joined) {
+    live.assign(to_.nodes.size(), false);
     DropDead(to_, to_.main, live);
   }
   TakeFirst(to_, log_);

@@ -153,6 +153,8 @@ class FunctionEmitter {
     Value* shared = nullptr;  ///< i1
     Value* lanes = nullptr;   ///< <lanes x i1>; null where no vector is made.
   };
+  /// Whether vectors of the access lie inside its guards, with at least a lane; null: most do, or who knows.
+  Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
   /// <lanes x i1>
   Value* GuardMask(const Guarded& guarded);

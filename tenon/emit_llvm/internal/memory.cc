@@ -34,6 +34,19 @@ std::optional<llvm::SmallVector<std::pair<unsigned, unsigned>, 4>> RunsOf(Value*
   return runs;
 }
 
+/// Whether what the guard asks for is known to be inside, or no further outside than `reach`.
+bool StaysNear(const kir::Kernel& k, const kir::Guard& guard, int64_t reach) {
+  if (guard.e.offset.is_param() || guard.lo.is_param() || guard.hi.is_param()) return false;
+  int64_t least = guard.e.offset.baked, most = least;
+  for (const kir::Term& term : guard.e.terms) {
+    const kir::Size extent = k.dims[term.dim].extent;
+    if (extent.is_param() || term.coef.is_param()) return false;
+    const int64_t last = term.coef.baked * std::max<int64_t>(extent.baked - 1, 0);
+    (last < 0 ? least : most) += last;
+  }
+  return least >= guard.lo.baked - reach && most < guard.hi.baked + reach;
+}
+
 /// Whether 32 bits hold all that the guard adds and compares.
 bool IsNarrow(const kir::Kernel& k, const kir::Guard& guard) {
   constexpr int64_t kNarrow = int64_t{1} << 30;  // structural: sums of two fit 32 bits
@@ -269,6 +282,26 @@ FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigne
     mask = AndMasks(mask, holds);
   }
   return guarded;
+}
+
+Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {
+  Value* touches = nullptr;
+  for (const kir::Guard& guard : *access.guards) {
+    const auto along = std::find_if(guard.e.terms.begin(), guard.e.terms.end(),
+                                    [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; });
+    if (along == guard.e.terms.end() || along->coef.is_param() || guard.e.start != kNone) continue;
+    const int64_t reach = std::abs(along->coef.baked) * (lanes_.lanes - 1);
+    if (StaysNear(k_, guard, reach)) continue;
+    // Of its lanes, the one with the largest e is not below lo, and the one with the smallest is below hi.
+    Value* most = b_.CreateAdd(SizeValue(guard.e.offset), I64(along->coef.baked > 0 ? reach : 0));
+    for (const kir::Term& term : guard.e.terms)
+      most = b_.CreateAdd(most, b_.CreateMul(DimValue(term.dim, copy), SizeValue(term.coef)));
+    Value* lo = SizeValue(guard.lo);
+    Value* width = b_.CreateAdd(b_.CreateSub(SizeValue(guard.hi), lo), I64(reach));
+    width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, width, I64(0));
+    touches = AndMasks(touches, b_.CreateICmpULT(b_.CreateSub(most, lo), width));
+  }
+  return touches;
 }
 
 Value* FunctionEmitter::GuardMask(const Guarded& guarded) {
@@ -525,10 +558,12 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
   // A vector none of whose lanes is loaded is looked for in memory all the same, at the price of hundreds where there
   // is none: outside of the buffer.
-  if (guarded.shared != nullptr && place.vector && MaskedMoveIsLegal(bytes)) {
-    Value* inside = BufferBase(access.buf);
-    if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
-    place.pointer = b_.CreateSelect(guarded.shared, place.pointer, inside);
+  if (guard != nullptr && place.vector && MaskedMoveIsLegal(bytes)) {
+    if (Value* const touches = AndMasks(guarded.shared, TouchesGuarded(access, copy))) {
+      Value* inside = BufferBase(access.buf);
+      if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
+      place.pointer = b_.CreateSelect(touches, place.pointer, inside);
+    }
   }
   if (!place.vector) {
     // Only the guard differs between lanes: one load serves those where it holds.

@@ -82,14 +82,17 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
     }
   }
   const unsigned rows = late ? plan.late_lanes : policy::kMostRows;
-  // Results of reductions that turns need of earlier ones, and where they wait, one of each row.
+  // Results of reductions that turns need of earlier ones, and where they wait, one of each row; a bool has a byte.
+  const auto in_memory = [&](llvm::Type* type) {
+    return type->isIntOrIntVectorTy(1) ? type->getWithNewType(b_.getInt8Ty()) : type;
+  };
   std::vector<NodeList> earlier(turns);
   std::map<Val, Value*> waiting;
   for (size_t turn = 1; turn < turns; ++turn) {
     for (Val v : needed(turn, turn + 1)) {
       if (k_.nodes[v].op != kir::Op::kReduced || turn_of.at(k_.nodes[v].attr) == turn) continue;
       earlier[turn].push_back(v);
-      if (!waiting.contains(v)) waiting[v] = Alloca(low_.RegisterType(TypeOf(v), 1), rows);
+      if (!waiting.contains(v)) waiting[v] = Alloca(in_memory(low_.RegisterType(TypeOf(v), 1)), rows);
     }
   }
   // What waits for a turn of one row, or of `lanes` rows from there on.
@@ -100,8 +103,9 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
       const kir::Node& node = k_.nodes[v];
       std::vector<Value*>& values = results[node.attr];
       values.resize(std::max<size_t>(values.size(), size_t{node.imm} + 1));
-      Value* at = b_.CreateGEP(low_.RegisterType(node.type, 1), waiting[v], row);
-      values[node.imm] = b_.CreateLoad(low_.RegisterType(node.type, lanes), at);
+      llvm::Type* const type = low_.RegisterType(node.type, lanes);
+      Value* at = b_.CreateGEP(in_memory(low_.RegisterType(node.type, 1)), waiting[v], row);
+      values[node.imm] = b_.CreateTrunc(b_.CreateLoad(in_memory(type), at), type);
     }
     for (auto& [id, values] : results) SetResult(reduced_, id, std::move(values));
   };
@@ -129,6 +133,7 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
             const uint32_t id = k_.nodes[v].attr;
             if (turn_of.at(id) != turn || (meetings_.contains(id) && meetings_.at(id).joined)) continue;
             Value* value = Get(v, 0);
+            value = b_.CreateZExt(value, in_memory(value->getType()));
             b_.CreateStore(value, b_.CreateGEP(value->getType(), memory, row));
           }
           dim_value_[dim] = nullptr;
@@ -136,7 +141,8 @@ void FunctionEmitter::EmitRows(DimId dim, const RowsPlan& plan) {
     for (const auto& [v, memory] : waiting) {
       const auto meeting = meetings_.find(k_.nodes[v].attr);
       if (meeting == meetings_.end()) continue;
-      if (Value* const results = MetRows(meeting->second)) b_.CreateStore(results, memory);
+      if (Value* const results = MetRows(meeting->second))
+        b_.CreateStore(b_.CreateZExt(results, in_memory(results->getType())), memory);
     }
     meetings_.clear();
   };
