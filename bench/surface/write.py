@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs from what JAX offers, function by function: see README.md.
 
-usage: write.py FOLDER [--only PREFIX]
+usage: write.py FOLDER [--only PREFIX] [--size small|large] [--without-gradients]
 """
 import argparse
 import inspect
@@ -10,7 +10,8 @@ import signal
 import warnings
 
 # Arguments by name: m a matrix, v a vector, i integers, c complex numbers, b small square matrices, img pictures.
-FLOATS = {'m': (317, 123), 'v': (5003,), 'sq': (70, 70), 'b': (40, 12, 12), 'img': (3, 60, 60)}
+FLOATS = {'small': {'m': (317, 123), 'v': (5003,), 'sq': (70, 70), 'b': (40, 12, 12), 'img': (3, 60, 60)},
+          'large': {'m': (1511, 211), 'v': (150001,), 'sq': (190, 190), 'b': (3001, 6, 6), 'img': (9, 173, 181)}}
 SIGNATURES = ['m', 'm m', 'm m m', 'v', 'v v', 'v at', 'i', 'i i', 'c', 'b', 'b b', 'sq', 'sq sq', 'sq u', 'img']
 # What reads files, prints, wants other processes, or makes one operation of each element.
 LEFT_OUT = {'save', 'savez', 'load', 'array_repr', 'array_str', 'einsum_path', 'frombuffer', 'fromfile', 'fromfunction', 'fromiter', 'from_dlpack', 'set_printoptions',
@@ -38,10 +39,10 @@ def modules(jax):
             yield 'stats_' + name, getattr(jax.scipy.stats, name)
 
 
-def arguments(jax, signature):
+def arguments(jax, signature, floats):
     jnp = jax.numpy
-    kinds = {name: (shape, jnp.float32) for name, shape in FLOATS.items()}
-    kinds |= {'u': ((70,), jnp.float32), 'i': (FLOATS['m'], jnp.int32), 'at': ((900,), jnp.int32), 'c': (FLOATS['m'], jnp.complex64)}
+    kinds = {name: (shape, jnp.float32) for name, shape in floats.items()}
+    kinds |= {'u': (floats['sq'][:1], jnp.float32), 'i': (floats['m'], jnp.int32), 'at': ((900,), jnp.int32), 'c': (floats['m'], jnp.complex64)}
     return [jax.ShapeDtypeStruct(*kinds[name]) for name in signature.split()]
 
 
@@ -69,6 +70,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('folder', type=pathlib.Path)
     parser.add_argument('--only', default='', help='functions whose name begins so: jnp.cum')
+    parser.add_argument('--size', choices=FLOATS, default='small')
+    parser.add_argument('--without-gradients', action='store_true')
     options = parser.parse_args()
     import jax
     warnings.simplefilter('ignore')
@@ -93,10 +96,10 @@ def main():
             if name.startswith('_') or name in LEFT_OUT or not callable(function) or inspect.isclass(function) or not path.startswith(options.only):
                 continue
             for signature in SIGNATURES:
-                operands = arguments(jax, signature)
+                operands = arguments(jax, signature, FLOATS[options.size])
                 text = text_of(jax, function, operands)
                 put(f'{path}.{signature.replace(" ", "_")}', text)
-                if text is not None and operands[0].dtype == jax.numpy.float32:
+                if text is not None and operands[0].dtype == jax.numpy.float32 and not options.without_gradients:
                     put(f'{path}.{signature.replace(" ", "_")}.grad', text_of(jax, jax.grad(summed(jax, function)), operands))
     print(f'{len(seen)} programs')
 

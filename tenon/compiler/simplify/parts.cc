@@ -175,7 +175,8 @@ class Parts {
         parts[it->first] = add(std::move(part));
       }
       const NodeId part = parts.at(whole);
-      log_.Hit(Rule::compute_in_parts, [&] { return PrintNode(p_, p_[slice]); }, [&] { return PrintNode(p_, p_[part]); });
+      log_.Hit(
+          Rule::compute_in_parts, [&] { return PrintNode(p_, p_[slice]); }, [&] { return PrintNode(p_, p_[part]); });
       GraphNode& user = p_[users.at(slice)[0]];
       user.in[0] = {part, 0};
       user.origin = nullptr;

@@ -13,7 +13,7 @@
 
 #include "tenon/kernels/conv/internal.h"
 #include "tenon/kernels/gemm/gemm.h"
-#include "tenon/kernels/gemm/internal/scratch.h"
+#include "tenon/kernels/scratch/scratch.h"
 
 namespace tenon::kernels {
 namespace {
@@ -468,7 +468,7 @@ Status RunAs(const AsProduct& p, const void* in, const void* weights, void* out,
 
 Status RunPlaced(const AsProduct& p, const void* in, const void* weights, void* out, threads::ThreadPool& pool) {
   const Laid& laid = *p.laid;
-  const internal::Scratch copy(static_cast<size_t>(laid.bytes));
+  const Scratch copy(static_cast<size_t>(laid.bytes));
   const void* from = static_cast<const std::byte*>(in) + laid.first_byte;
   if (laid.bytes != 0) {
     if (copy.data() == nullptr) return ResourceExhausted("convolution: no memory for its input with borders");

@@ -10,6 +10,7 @@
 
 #include "tenon/isa/isa.h"
 #include "tenon/kernels/fft/internal/tables.h"
+#include "tenon/kernels/scratch/scratch.h"
 
 namespace tenon::kernels {
 namespace {
@@ -21,30 +22,11 @@ using internal::LineTables;
 constexpr size_t kMaxAxes = 3;
 constexpr double kRunNs = 50'000;  // Of lines that one thread transforms one after the other.
 
-constexpr int64_t kKeptScratchBytes = 8 << 20;  // A thread keeps no more: larger transforms take longer than asking.
-
 int64_t Product(const Dims& dims, size_t from, size_t to) {
   int64_t n = 1;
   for (size_t d = from; d < to; ++d) n *= dims[d];
   return n;
 }
-
-/// Recycled per thread: large blocks from the system cost more than small transforms.
-class Scratch {
- public:
-  ~Scratch() { ::operator delete(data_, std::align_val_t(64)); }
-  void* Get(int64_t bytes) {
-    if (bytes <= size_) return data_;
-    ::operator delete(data_, std::align_val_t(64));
-    data_ = ::operator new(static_cast<size_t>(bytes), std::align_val_t(64), std::nothrow);
-    size_ = data_ == nullptr ? 0 : bytes;
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  int64_t size_ = 0;
-};
 
 /// Of one line of complex numbers in f32, with a vector's lanes full of lines; within a factor of two at 512 bits.
 double LineNs(int64_t n, bool chirp) {
@@ -75,7 +57,7 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t inner = Product(in_dims, axis + 1, in_dims.size());
   const int64_t lines = Product(in_dims, 0, axis) * inner;
   const int64_t n_in = in_dims[axis], n_out = out_dims[axis];
-  const int64_t group = tables.split ? 1 : internal::kLanes<T>;
+  const int64_t group = tables.one_by_one() ? 1 : internal::kLanes<T>;
   const int64_t bytes = internal::LineScratchBytes(tables);
   const TransformFn<T> transform = TransformFor<T>(isa::ActiveIsa());
   std::atomic<bool> out_of_memory{false};
@@ -86,10 +68,8 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t run =
       std::clamp<int64_t>(static_cast<int64_t>(kRunNs / group_ns), 1, std::max<int64_t>(groups / 16, 1));
   pool.ParallelFor((groups + run - 1) / run, static_cast<int64_t>(cost_ns), [&](int64_t chunk) {
-    thread_local Scratch kept;
-    Scratch own;
-    void* const memory = (bytes <= kKeptScratchBytes ? kept : own).Get(bytes);
-    if (memory == nullptr) {
+    const Scratch memory(static_cast<size_t>(bytes));
+    if (memory.data() == nullptr) {
       out_of_memory.store(true, std::memory_order_relaxed);
       return;
     }
@@ -110,7 +90,7 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
         in_offset[l] = outer * n_in * inner + i;
         out_offset[l] = outer * n_out * inner + i;
       }
-      transform(tables, some, memory);
+      transform(tables, some, memory.data());
     }
   });
   return out_of_memory.load() ? ResourceExhausted("fft: no memory for scratch") : OkStatus();

@@ -120,6 +120,10 @@ TEST(Fft, FollowsTheDefinition) {
     Check<float>(kind, {1, 4096}, 1, **pool);
     Check<double>(kind, {1, 1800, 2}, 2, **pool);
     Check<float>(kind, {1, 1200, 11}, 2, **pool);
+    // Convolutions of cut lines.
+    Check<float>(kind, {2, 1511}, 1, **pool);
+    Check<float>(kind, {1, 1262, 3}, 2, **pool);
+    Check<double>(kind, {1, 1038}, 1, **pool);
     if (HasFatalFailure()) return;
   }
 }

@@ -16,25 +16,52 @@ constexpr int64_t kMinSplit = 16;
 
 /// exp(2 pi i k / n) in better than T's precision.
 template <class T>
-Root<T> RootOf(int64_t k, int64_t n) {
-  using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
-  k %= n;
-  if (k < 0) k += n;
-  // An eighth of the circle is enough; multiples of a quarter are exact.
-  const int64_t quarter = 4 * k / n;
-  Wide angle = 2 * std::numbers::pi_v<Wide> * static_cast<Wide>(4 * k - quarter * n) / static_cast<Wide>(4 * n);
-  const Wide c = std::cos(angle), s = std::sin(angle);
-  switch (quarter) {
-    case 0:
-      return {static_cast<T>(c), static_cast<T>(s)};
-    case 1:
-      return {static_cast<T>(-s), static_cast<T>(c)};
-    case 2:
-      return {static_cast<T>(-c), static_cast<T>(-s)};
-    default:
-      return {static_cast<T>(s), static_cast<T>(-c)};
+class Roots {
+ public:
+  explicit Roots(int64_t n) : n_(n) {
+    // Of the first quarter, every kStep-th and the kStep ones from the first on: products of two are all of them.
+    if (n < kFew) return;
+    for (int64_t r = 0; r < kStep; ++r) low_.push_back(InQuarter(r));
+    for (int64_t r = 0; r <= n; r += kStep) high_.push_back(InQuarter(r));
   }
-}
+
+  Root<T> operator()(int64_t k) const {
+    k %= n_;
+    if (k < 0) k += n_;
+    // A quarter of the circle is enough; multiples of it are exact.
+    const int64_t quarter = 4 * k / n_, r = 4 * k - quarter * n_;
+    const Root<Wide> root = low_.empty()
+                                ? InQuarter(r)
+                                : Product(high_[static_cast<size_t>(r / kStep)], low_[static_cast<size_t>(r % kStep)]);
+    const T c = static_cast<T>(root.re), s = static_cast<T>(root.im);
+    switch (quarter) {
+      case 0:
+        return {c, s};
+      case 1:
+        return {-s, c};
+      case 2:
+        return {-c, -s};
+      default:
+        return {s, -c};
+    }
+  }
+
+ private:
+  using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
+  static constexpr int64_t kStep = 512, kFew = 4096;
+
+  /// exp(2 pi i r / 4n), r < n.
+  Root<Wide> InQuarter(int64_t r) const {
+    const Wide angle = 2 * std::numbers::pi_v<Wide> * static_cast<Wide>(r) / static_cast<Wide>(4 * n_);
+    return {std::cos(angle), std::sin(angle)};
+  }
+  static Root<Wide> Product(const Root<Wide>& a, const Root<Wide>& b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+
+  int64_t n_;
+  std::vector<Root<Wide>> low_, high_;
+};
 
 /// Eights while the power of two allows, fours and at most one 2, then the odd primes.
 std::vector<int64_t> Radices(int64_t n) {
@@ -68,12 +95,14 @@ Passes<T> MakePasses(int64_t n, int64_t sign) {
     pass.radix = r;
     pass.parts = length / r;
     pass.stride = stride;
+    const Roots<T> roots(length);
     for (int64_t p = 0; p < pass.parts; ++p) {
-      for (int64_t j = 1; j < r; ++j) pass.turns.push_back(RootOf<T>(sign * p * j, length));
+      for (int64_t j = 1; j < r; ++j) pass.turns.push_back(roots(sign * p * j));
     }
     if (r % 2 == 1) {
+      const Roots<T> few(r);
       for (int64_t j = 0; j < r; ++j) {
-        for (int64_t k = 0; k < r; ++k) pass.roots.push_back(RootOf<T>(sign * j * k, r));
+        for (int64_t k = 0; k < r; ++k) pass.roots.push_back(few(sign * j * k));
       }
     }
     passes.passes.push_back(std::move(pass));
@@ -83,8 +112,10 @@ Passes<T> MakePasses(int64_t n, int64_t sign) {
   return passes;
 }
 
+bool IsLong(int64_t n, bool side_by_side) { return n > (side_by_side ? kLongSideBySide : kLongLine); }
+
 template <class T>
-void MakeChirp(LineTables<T>& tables, int64_t sign) {
+void MakeChirp(LineTables<T>& tables, int64_t sign, bool side_by_side) {
   const int64_t n = tables.n;
   // The shortest of the lengths that fast passes make up.
   int64_t m = 0;
@@ -94,25 +125,26 @@ void MakeChirp(LineTables<T>& tables, int64_t sign) {
     if (m == 0 || length < m) m = length;
   }
   tables.chirp = true;
-  tables.direct = MakePasses<T>(m, -1);
-  tables.back = MakePasses<T>(m, 1);
-  const auto chirp = [&]<class U>(int64_t j, U) {
-    // j * j modulo the period, without overflow.
-    const int64_t square = static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n));
-    return RootOf<U>(sign * square, 2 * n);
-  };
-  for (int64_t j = 0; j < n; ++j) tables.chirps.push_back(chirp(j, T{}));
+  if (IsLong(m, side_by_side)) {
+    for (bool back : {false, true}) tables.cut.push_back(MakeLineTables<T>(m, back, false, side_by_side));
+  } else {
+    tables.direct = MakePasses<T>(m, -1);
+    tables.back = MakePasses<T>(m, 1);
+  }
+  // j * j modulo the period, without overflow.
+  const auto square = [&](int64_t j) { return static_cast<int64_t>(static_cast<__int128>(j) * j % (2 * n)); };
+  const Roots<T> roots(2 * n);
+  const Roots<double> wide_roots(2 * n);
+  for (int64_t j = 0; j < n; ++j) tables.chirps.push_back(roots(sign * square(j)));
   std::vector<double> kernel(static_cast<size_t>(2 * m), 0), transformed(static_cast<size_t>(2 * m));
   for (int64_t j = 0; j < n; ++j) {
-    const Root<double> c = chirp(j, double{});
+    const Root<double> c = wide_roots(sign * square(j));
     for (int64_t at : {j, (m - j) % m}) {
       kernel[static_cast<size_t>(2 * at)] = c.re;
       kernel[static_cast<size_t>(2 * at + 1)] = -c.im;
     }
   }
-  LineTables<double> plain;
-  plain.line = plain.n = m;
-  plain.direct = MakePasses<double>(m, -1);
+  const LineTables<double> plain = MakeLineTables<double>(m, false, false, false);
   std::vector<std::byte> scratch(static_cast<size_t>(LineScratchBytes(plain)) + 64);
   void* aligned = scratch.data();
   size_t space = scratch.size();
@@ -146,19 +178,20 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_si
   if (real && n % 2 == 0) {
     // What the fold multiplies by: i * root^k, and forward -i/2 * root^k (tables of sines turned by a quarter).
     n /= 2;
+    const Roots<T> roots(2 * n);
     for (int64_t k = 0; k <= n; ++k) {
-      const Root<T> root = RootOf<T>(sign * k, 2 * n);
+      const Root<T> root = roots(sign * k);
       const T scale = inverse ? T{1} : static_cast<T>(-0.5);
       tables.fold.push_back({-root.im * scale, root.re * scale});
     }
   }
   tables.n = n;
   if (NeedsChirp(n)) {
-    MakeChirp(tables, sign);
+    MakeChirp(tables, sign, side_by_side);
     return tables;
   }
   int64_t n1 = 1;
-  for (int64_t d = 1; d * d <= n && n > (side_by_side ? kLongSideBySide : kLongLine); ++d) {
+  for (int64_t d = 1; d * d <= n && IsLong(n, side_by_side); ++d) {
     if (n % d == 0) n1 = d;
   }
   if (n1 < kMinSplit) {
@@ -169,9 +202,10 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_si
   tables.split = true;
   tables.first = MakePasses<T>(n1, sign);
   tables.second = MakePasses<T>(n2, sign);
+  const Roots<T> roots(n);
   for (int64_t k1 = 0; k1 < n1; ++k1) {
     for (int64_t j2 = 0; j2 < n2; ++j2) {
-      const Root<T> root = RootOf<T>(sign * k1 * j2, n);
+      const Root<T> root = roots(sign * k1 * j2);
       tables.twist_re.push_back(root.re);
       tables.twist_im.push_back(root.im);
     }
@@ -185,6 +219,10 @@ template <class T>
 int64_t LineScratchBytes(const LineTables<T>& tables) {
   constexpr int64_t kVectorPair = 64, kN = kLanes<T>;
   const auto round_up = [](int64_t n) { return (n + kN - 1) / kN * kN; };
+  if (!tables.cut.empty()) {
+    const LineTables<T>& matrix = tables.cut[0];
+    return LineScratchBytes(matrix) + tables.line * static_cast<int64_t>(sizeof(Root<T>));
+  }
   if (!tables.split) return 2 * std::max(tables.direct.n, tables.n + 1) * kVectorPair;
   const int64_t n1 = tables.first.n, n2 = tables.second.n;
   return (2 * std::max(n1, n2) + round_up(n1) / kN * round_up(n2)) * kVectorPair +

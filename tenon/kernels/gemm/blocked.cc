@@ -10,7 +10,7 @@
 #include "tenon/kernels/gemm/internal/costs.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/problem.h"
-#include "tenon/kernels/gemm/internal/scratch.h"
+#include "tenon/kernels/scratch/scratch.h"
 
 namespace tenon::kernels::internal {
 namespace {

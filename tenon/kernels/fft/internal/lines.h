@@ -47,11 +47,16 @@ struct LineTables {
   bool split = false;
   Passes<T> first, second;
   std::vector<T> twist_re, twist_im;  ///< n1 x n2: root^(k1 * j2); then kLanes places that are read and not used.
-  // or, with large prime factors, as a convolution of length direct.n.
+  // or, with large prime factors, as a convolution of the length of `kernel`, there by `direct` or, for long lines, by
+  // cut[0], and back by `back` or cut[1].
   bool chirp = false;
   std::vector<Root<T>> chirps;  ///< n.
-  std::vector<Root<T>> kernel;  ///< direct.n, transformed.
+  std::vector<Root<T>> kernel;  ///< Transformed.
   Passes<T> back;
+  std::vector<LineTables> cut;
+
+  /// Lines that fill vectors themselves; others lie in their lanes side by side.
+  bool one_by_one() const { return split || !cut.empty(); }
 };
 
 /// A line's elements: reals, complex numbers, or the first half of a Hermitian line.

@@ -193,12 +193,35 @@ void SplitLine(const LineTables<T>& tables, const T* in, int64_t in_stride, T* o
   }
 }
 
-/// Lines that are cut: forms other than complex by way of a copy.
+/// One long line as a convolution with a chirp, whose transforms are cut; `line` is memory of the convolution's length.
+template <class T>
+void ChirpLine(const LineTables<T>& tables, const T* in, int64_t in_stride, T* out, int64_t out_stride, T scale,
+               Root<T>* line, Complex<T>* scratch) {
+  const int64_t n = tables.n, m = tables.cut[0].n;
+  const Root<T>* const chirps = tables.chirps.data();
+  const Root<T>* const kernel = tables.kernel.data();
+  for (int64_t j = 0; j < n; ++j) line[j] = Root<T>{in[2 * j * in_stride], in[2 * j * in_stride + 1]} * chirps[j];
+  std::memset(static_cast<void*>(line + n), 0, static_cast<size_t>(m - n) * sizeof(Root<T>));
+  // All of a line is read before any of it is written.
+  T* const flat = reinterpret_cast<T*>(line);
+  SplitLine<T, false>(tables.cut[0], flat, 1, flat, 1, 1, scratch);
+  for (int64_t k = 0; k < m; ++k) line[k] = line[k] * kernel[k];
+  SplitLine<T, true>(tables.cut[1], flat, 1, flat, 1, 1, scratch);
+  for (int64_t k = 0; k < n; ++k) {
+    const Root<T> place = line[k] * chirps[k];
+    out[2 * k * out_stride] = place.re * scale;
+    out[2 * k * out_stride + 1] = place.im * scale;
+  }
+}
+
+/// Lines one by one: forms other than complex by way of a copy.
 template <class T, bool kInverse>
-void SplitLines(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* scratch) {
-  const int64_t n1 = tables.first.n, n2 = tables.second.n, longest = n1 > n2 ? n1 : n2;
+void LinesApart(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* scratch) {
+  const LineTables<T>& matrix = tables.split ? tables : tables.cut[0];
+  const int64_t n1 = matrix.first.n, n2 = matrix.second.n, longest = n1 > n2 ? n1 : n2;
   const auto round_up = [](int64_t n) { return (n + kLanes<T> - 1) / kLanes<T> * kLanes<T>; };
   auto* const copy = reinterpret_cast<Root<T>*>(scratch + 2 * longest + round_up(n1) / kLanes<T> * round_up(n2));
+  Root<T>* const convolved = copy + tables.line;
   T* const flat = reinterpret_cast<T*>(copy);
   const bool folded = !tables.fold.empty();
   for (int l = 0; l < lines.count; ++l) {
@@ -213,8 +236,13 @@ void SplitLines(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>* 
       from = flat;
     }
     const bool narrows = lines.out_form == LineForm::kHalf || (lines.out_form == LineForm::kReal && !folded);
-    SplitLine<T, kInverse>(tables, from, lines.in_stride, narrows ? flat : out, narrows ? 1 : lines.out_stride,
-                           lines.scale, scratch);
+    T* const to = narrows ? flat : out;
+    const int64_t to_stride = narrows ? 1 : lines.out_stride;
+    if (tables.split) {
+      SplitLine<T, kInverse>(tables, from, lines.in_stride, to, to_stride, lines.scale, scratch);
+    } else {
+      ChirpLine<T>(tables, from, lines.in_stride, to, to_stride, lines.scale, convolved, scratch);
+    }
     if (!narrows) continue;
     if (folded) {
       FoldForward(tables, copy, reinterpret_cast<Root<T>*>(out));
@@ -272,8 +300,8 @@ void LinesInLanes(const LineTables<T>& tables, const Lines<T>& lines, Complex<T>
 template <class T>
 void TransformLines(const LineTables<T>& tables, const Lines<T>& lines, void* scratch) {
   auto* const x = static_cast<Complex<T>*>(scratch);
-  if (tables.split) {
-    tables.inverse ? SplitLines<T, true>(tables, lines, x) : SplitLines<T, false>(tables, lines, x);
+  if (tables.one_by_one()) {
+    tables.inverse ? LinesApart<T, true>(tables, lines, x) : LinesApart<T, false>(tables, lines, x);
   } else {
     tables.inverse ? LinesInLanes<T, true>(tables, lines, x) : LinesInLanes<T, false>(tables, lines, x);
   }

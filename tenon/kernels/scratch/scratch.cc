@@ -1,4 +1,4 @@
-#include "tenon/kernels/gemm/internal/scratch.h"
+#include "tenon/kernels/scratch/scratch.h"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tenon::kernels::internal {
+namespace tenon::kernels {
 namespace {
 
 constexpr int kMinClass = 14;  // 16 KiB.
@@ -82,4 +82,4 @@ Scratch& Scratch::operator=(Scratch&& other) noexcept {
   return *this;
 }
 
-}  // namespace tenon::kernels::internal
+}  // namespace tenon::kernels

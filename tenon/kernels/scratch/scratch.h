@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tenon::kernels::internal {
+namespace tenon::kernels {
 
 /// A recycled block of memory for the life of the object: 64-byte aligned, contents undefined, on huge pages when
 /// large. Thread-safe; blocks go back to a list of the process, which keeps up to kMaxIdleBytes.
@@ -27,4 +27,4 @@ class Scratch {
   int size_class_ = 0;
 };
 
-}  // namespace tenon::kernels::internal
+}  // namespace tenon::kernels
