@@ -73,6 +73,8 @@ class Fuser {
   /// The same of one of which no other is known that looks alike; the steps go to `reads`.
   Result<std::optional<MadeKernel>> MakeCluster(const Cluster& cluster, bool settled,
                                                 std::unordered_set<NodeId>& blocked, Reads& reads);
+  /// Whether what the array is updated with is made of other places of it than those that it takes.
+  bool ReadsElsewhere(const std::unordered_set<NodeId>& block, const GraphNode& update) const;
   /// The same as became of one that looks alike, if there was one whose operands lie so.
   bool MakeAlike(const Cluster& cluster, const ClusterSetting& setting, std::optional<MadeKernel>& made,
                  std::unordered_set<NodeId>& blocked);
@@ -130,6 +132,7 @@ class Fuser {
   AlikeClusters alike_;
   FusedProgram f_;
   double step_ops_ = policy::kLaunchOps;  ///< What a step of the block at hand costs.
+  bool in_loop_ = false;                  ///< The block at hand is run in each trip of a loop.
   std::unordered_map<Ref, View, RefHasher> storage_;
   std::vector<std::pair<Ref, std::optional<View>>>
       bound_;  // In order, with what was bound before, so that leaving a block forgets what it bound.

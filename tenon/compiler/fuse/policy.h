@@ -33,6 +33,11 @@ inline constexpr int64_t kPathSteps = 4096;
 /// values are looked at to find the array.
 inline constexpr size_t kMaxSumsTogether = 4;
 inline constexpr size_t kMaxSumOperands = 32;
+/// In loops, what updates at most one part in so many of an array is stored first if it reads other parts: the update
+/// is then made where the array lies.
+inline constexpr int64_t kLeastOfUpdate = 2;
+/// Nodes that are looked at to find that out.
+inline constexpr size_t kMostOfUpdate = 256;
 /// Readers of one array that are put before what changes it in place.
 inline constexpr size_t kReadersFirst = 32;
 /// Producers of one element are computed again up to this cost: they are hoisted out of the loop.

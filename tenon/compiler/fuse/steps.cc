@@ -55,6 +55,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   for (const Shape& shape : node.out) bytes += IsToken(shape) ? 0 : SizeBytes(shape);
   const double step_ops_around =
       std::exchange(step_ops_, bytes <= policy::kLinkedBytes ? policy::kLinkedStepOps : policy::kLaunchOps);
+  const bool in_loop_around = std::exchange(in_loop_, true);
   const size_t outside = bound_.size();
   auto bind = [&](const Block& block) {
     for (size_t i = 0; i < block.args.size(); ++i) {
@@ -87,6 +88,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   }
   leave();
   step_ops_ = step_ops_around;
+  in_loop_ = in_loop_around;
   for (size_t i = 0; i < node.out.size(); ++i) {
     if (!IsToken(node.shape(static_cast<uint32_t>(i)))) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
   }

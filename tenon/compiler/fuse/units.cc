@@ -311,9 +311,41 @@ Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
   return OkStatus();
 }
 
+bool Fuser::ReadsElsewhere(const std::unordered_set<NodeId>& block, const GraphNode& update) const {
+  const Ref value = update.in[1];
+  if (policy::kLeastOfUpdate * NumElements(p_.shape(value).dims) > NumElements(update.shape().dims)) return false;
+  // What the array was before earlier updates, which are made in the same memory.
+  std::vector<Ref> arrays = {update.in[0]};
+  while (p_[arrays.back().node].op == OpCode::kDynamicUpdate) arrays.push_back(p_[arrays.back().node].in[0]);
+  if (!block.contains(value.node)) return false;
+  std::unordered_set<NodeId> seen = {value.node};
+  std::vector<NodeId> open = {value.node};
+  while (!open.empty() && seen.size() <= policy::kMostOfUpdate) {
+    const GraphNode& node = p_[open.back()];
+    open.pop_back();
+    const bool same_place = node.op == OpCode::kDynamicSlice && node.in[0] == update.in[0] &&
+                            node.shape().dims == p_.shape(value).dims &&
+                            std::equal(node.in.begin() + 1, node.in.end(), update.in.begin() + 2, update.in.end());
+    for (Ref r : node.in) {
+      if (std::find(arrays.begin(), arrays.end(), r) != arrays.end()) {
+        if (!same_place) return true;
+      } else if (block.contains(r.node) && seen.insert(r.node).second) {
+        open.push_back(r.node);
+      }
+    }
+  }
+  return false;
+}
+
 Status Fuser::EmitBlock(const Block& block, plan::Seq& out) {
   Deal deal;
   deal.nodes = block.nodes;
+  if (in_loop_) {
+    const std::unordered_set<NodeId> inside(block.nodes.begin(), block.nodes.end());
+    for (NodeId id : block.nodes) {
+      if (p_[id].op == OpCode::kDynamicUpdate && ReadsElsewhere(inside, p_[id])) deal.stored.insert(p_[id].in[1].node);
+    }
+  }
   for (Ref r : block.results) deal.wanted.insert(r.node);
   Finishes finishes(p_, block, captures_);
   return EmitUnits(FormClusters(p_, deal, captures_), finishes, out);

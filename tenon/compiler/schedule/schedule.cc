@@ -56,6 +56,11 @@ class Scheduler {
     return b;
   }
   uint32_t Class(SlotId slot) { return Leader(p_.views[slot].buffer); }
+  bool InClass(SlotId slot, uint32_t c) const {
+    uint32_t b = p_.views[slot].buffer;
+    while (leader_[b] != b) b = leader_[b];
+    return b == c;
+  }
   Events& EventsOf(uint32_t c) { return timeline_.events[c]; }
   static auto EventsAt(const Events& events, int32_t position) {
     const auto [begin, end] = events.equal_range(position);
@@ -124,15 +129,16 @@ class Scheduler {
     for (const Event& e : EventsAt(from, copy.position)) reads_here += !e.write;
     if (reads_here > 1) return;  // Another carry wants it at the same time.
     const int32_t first = from.begin()->position;
-    std::vector<std::pair<SlotId, SlotId>> taken;
+    std::vector<std::pair<SlotId, SlotId>> taken, copied;
     const Events& to = EventsOf(b);
     for (auto e = to.lower_bound(first); e != to.end() && e->position <= copy.position; ++e) {
       if (e->position == copy.position && e->write && e->slot == copy.to) continue;
-      if (!e->write && MayReadWhileWritten(from, *e, copy.position, taken)) continue;
+      if (!e->write && MayReadWhileWritten(b, from, *e, copy.position, taken, copied)) continue;
       return;
     }
     if (IsReadInOtherBranches(to, copy.position, first)) return;
     in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    for (const auto& [read, copy_to] : copied) p_.views[read].buffer = p_.views[copy_to].buffer;
     Merge(a, b);
   }
 
@@ -157,10 +163,26 @@ class Scheduler {
     return false;
   }
 
-  /// Whether the read finds its memory as it was before the writes: those before it are in other branches of one step,
-  /// in the same loop as `position`, and the one at its position takes over what it reads.
-  bool MayReadWhileWritten(const Events& writes, const Event& read, int32_t position,
-                           std::vector<std::pair<SlotId, SlotId>>& taken) const {
+  /// Whether `write` copies the whole of `memory` for what happens at the position of `read`, which changes a part of
+  /// the copy, and nothing else may be reached between them.
+  bool IsCopiedFor(uint32_t memory, const Events& writes, const Event& write, const Event& read) const {
+    if (timeline_.LoopAround(write.position) != timeline_.LoopAround(read.position) ||
+        timeline_.arm[static_cast<size_t>(write.position)] != timeline_.arm[static_cast<size_t>(read.position)])
+      return false;
+    const bool changes = std::ranges::any_of(EventsAt(writes, read.position), [&](const Event& w) {
+      return w.write && p_.views[w.slot].buffer == p_.views[write.slot].buffer;
+    });
+    return changes && std::ranges::any_of(timeline_.CopiesAt(write.position), [&](const CopyAt& c) {
+             return c.to == write.slot && InClass(c.from, memory) && SamePlace(p_.views[c.from], p_.views[c.to]);
+           });
+  }
+
+  /// Whether the read of `memory` finds it as it was before the writes: those before it are in other branches of one
+  /// step, in the same loop as `position`, or copy it for the one at its position (read and copy are added to `copied`:
+  /// it is the copy that is read), and that one takes over what it reads.
+  bool MayReadWhileWritten(uint32_t memory, const Events& writes, const Event& read, int32_t position,
+                           std::vector<std::pair<SlotId, SlotId>>& taken,
+                           std::vector<std::pair<SlotId, SlotId>>& copied) const {
     bool here = false;
     int looked_at = 0;
     for (const Event& w : writes) {
@@ -169,6 +191,10 @@ class Scheduler {
       if (++looked_at > policy::kMostWritesLookedAt) return false;
       here |= w.position == read.position;
       if (w.position == read.position) continue;
+      if (IsCopiedFor(memory, writes, w, read)) {
+        copied.emplace_back(read.slot, w.slot);
+        continue;
+      }
       const int32_t between = timeline_.CaseBetween(w.position, read.position);
       if (between < 0 || timeline_.LoopAround(between) != timeline_.LoopAround(position)) return false;
     }
