@@ -313,11 +313,13 @@ Status Fuser::EmitUnits(Clustering dealt, Finishes& finishes, plan::Seq& out) {
 
 bool Fuser::ReadsElsewhere(const std::unordered_set<NodeId>& block, const GraphNode& update) const {
   const Ref value = update.in[1];
-  if (policy::kLeastOfUpdate * NumElements(p_.shape(value).dims) > NumElements(update.shape().dims)) return false;
+  if (!block.contains(value.node) ||
+      policy::kLeastOfUpdate * NumElements(p_.shape(value).dims) > NumElements(update.shape().dims))
+    return false;
   // What the array was before earlier updates, which are made in the same memory.
   std::vector<Ref> arrays = {update.in[0]};
-  while (p_[arrays.back().node].op == OpCode::kDynamicUpdate) arrays.push_back(p_[arrays.back().node].in[0]);
-  if (!block.contains(value.node)) return false;
+  while (p_[arrays.back().node].op == OpCode::kDynamicUpdate && arrays.size() < policy::kReadersFirst)
+    arrays.push_back(p_[arrays.back().node].in[0]);
   std::unordered_set<NodeId> seen = {value.node};
   std::vector<NodeId> open = {value.node};
   while (!open.empty() && seen.size() <= policy::kMostOfUpdate) {

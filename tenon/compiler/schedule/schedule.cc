@@ -163,8 +163,8 @@ class Scheduler {
     return false;
   }
 
-  /// Whether `write` copies the whole of `memory` for what happens at the position of `read`, which changes a part of
-  /// the copy, and nothing else may be reached between them.
+  /// Whether `write` copies the whole of `memory` for what happens at the position of `read`, as often as that happens:
+  /// it changes a part of the copy.
   bool IsCopiedFor(uint32_t memory, const Events& writes, const Event& write, const Event& read) const {
     if (timeline_.LoopAround(write.position) != timeline_.LoopAround(read.position) ||
         timeline_.arm[static_cast<size_t>(write.position)] != timeline_.arm[static_cast<size_t>(read.position)])

@@ -153,7 +153,8 @@ class FunctionEmitter {
     Value* shared = nullptr;  ///< i1
     Value* lanes = nullptr;   ///< <lanes x i1>; null where no vector is made.
   };
-  /// Whether vectors of the access lie inside its guards, with at least a lane; null: most do, or who knows.
+  /// Whether a lane of the access lies inside its guards, as far as these go along the lanes; null: some lane does, or
+  /// all are near, or places that come from data decide.
   Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
   /// <lanes x i1>

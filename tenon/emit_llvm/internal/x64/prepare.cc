@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -50,9 +51,8 @@ bool IsPlain(const Constant* c) {
 }
 
 Constant* Fold(Instruction& inst, const llvm::DataLayout& layout) {
-  if (auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(&inst); shuffle != nullptr && shuffle->isZeroEltSplat()) {
-    auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
-    auto* scalar = insert == nullptr ? nullptr : dyn_cast<Constant>(insert->getOperand(1));
+  if (isa<llvm::ShuffleVectorInst>(inst) && llvm::getSplatValue(&inst) != nullptr) {
+    auto* scalar = dyn_cast<Constant>(llvm::getSplatValue(&inst));
     if (scalar == nullptr || !IsPlain(scalar)) return nullptr;
     return llvm::ConstantVector::getSplat(cast<llvm::VectorType>(inst.getType())->getElementCount(), scalar);
   }

@@ -1,6 +1,7 @@
 // The pass over blocks and instructions; addresses, loads and stores.
 #include "tenon/emit_llvm/internal/x64/select.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/Module.h>
@@ -467,9 +468,9 @@ bool Selector::SeenBefore(const llvm::Instruction& inst) {
     what |= static_cast<unsigned>(cmp->getPredicate()) << 16;
     kind = cmp->getOperand(0)->getType();
   } else if (auto* shuffle = dyn_cast<llvm::ShuffleVectorInst>(&inst)) {
-    auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle->getOperand(0));
-    if (insert == nullptr || !shuffle->isZeroEltSplat()) return false;
-    operands[0] = Canonical(insert->getOperand(1));
+    const Value* const scalar = llvm::getSplatValue(shuffle);
+    if (scalar == nullptr) return false;
+    operands[0] = Canonical(scalar);
     operands[1] = nullptr;
   } else if (!isa<llvm::BinaryOperator>(inst) && !isa<llvm::CastInst>(inst) && !isa<llvm::SelectInst>(inst)) {
     return false;

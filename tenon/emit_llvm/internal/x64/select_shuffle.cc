@@ -1,5 +1,6 @@
 // Lanes that change their places.
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
@@ -16,12 +17,9 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
   const Shape to = ShapeOf(shuffle.getType());
   const Shape from = ShapeOf(shuffle.getOperand(0)->getType());
   if (failed_) return;
-  if (auto* insert = dyn_cast<llvm::InsertElementInst>(shuffle.getOperand(0));
-      insert != nullptr && shuffle.isZeroEltSplat()) {
-    if (to.kind == Shape::Kind::kMask) {
-      return Alias(shuffle, {MaskFromCondition(One(insert->getOperand(1)))});
-    }
-    return Broadcast(shuffle, insert->getOperand(1), to);
+  if (const llvm::Value* const scalar = llvm::getSplatValue(&shuffle)) {
+    if (to.kind == Shape::Kind::kMask) return Alias(shuffle, {MaskFromCondition(One(scalar))});
+    return Broadcast(shuffle, scalar, to);
   }
   const llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
   if (to.kind == Shape::Kind::kMask) {
