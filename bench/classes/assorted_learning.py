@@ -157,7 +157,6 @@ def programs(jax):
     add('poisson_draws', lambda k, l: jax.random.poisson(K(k), l), KEY, U(503, lo=.1, hi=8)); add('gamma_gradient', lambda k, a: jax.grad(lambda a: jax.random.gamma(K(k), a).sum())(a), KEY, U(509, lo=.5, hi=5)); add('dirichlet_draws', lambda k, a: jax.random.dirichlet(K(k), a, (101,)), KEY, U(7, lo=.5, hi=3))
     add('permuted_rows', lambda k, x: jax.random.permutation(K(k), x, axis=1, independent=True), KEY, F(53, 211)); add('truncated_normals', lambda k: jax.random.truncated_normal(K(k), -1., 2., (40009,)), KEY)
     add('orthogonal_draws', lambda k: jax.random.orthogonal(K(k), 48, (3,)), KEY)
-    def systematic(w, u): c = jnp.cumsum(w, 1); c = c / c[:, -1:]; q = (jnp.arange(w.shape[1]) + u[:, None]) / w.shape[1]; return jax.vmap(jnp.searchsorted)(c, q)
     # --- sorting and cumulative
     add('medians_absolute_deviation', lambda x: jnp.median(jnp.abs(x - jnp.median(x, 1, keepdims=True)), 1), F(53, 401)); add('gini', lambda x: (lambda s: (2 * (jnp.arange(1, s.shape[1] + 1) * s).sum(1) / (s.shape[1] * s.sum(1)) - (s.shape[1] + 1) / s.shape[1]))(jnp.sort(x, 1)), U(101, 503))
     def ties(x): o = jnp.argsort(x); s = x[o]; b = jnp.searchsorted(s, s, side='left'); e = jnp.searchsorted(s, s, side='right'); return jnp.zeros_like(x).at[o].set((b + e + 1) / 2.)

@@ -259,8 +259,6 @@ def programs(jax):
         c = (m * f).sum(1) / m.sum(1); bw = jnp.sqrt((m * (f - c[:, None]) ** 2).sum(1) / m.sum(1)); ro = jnp.argmax(jnp.cumsum(m, 1) > .85 * m.sum(1, keepdims=True), 1)
         fl = jnp.exp(jnp.log(m + 1e-6).mean(1)) / m.mean(1); flux = jnp.maximum(jnp.diff(m, axis=0), 0).sum(1); z = (jnp.sign(fr[:, 1:]) != jnp.sign(fr[:, :-1])).mean(1); return c, bw, ro, fl, flux, z
     add('spectral_features', specfeat, F(48000))
-    def wavetable(f, t, amp):
-        ph = jnp.cumsum(f / 48000) % 1.; i = ph * t.shape[1]; j = i.astype(jnp.int32); fr = i - j; return amp * (t[:, j] * (1 - fr) + t[:, (j + 1) % t.shape[1]] * fr).mean(0)
     def gate(x):
         def s(c, v):
             e, g = c; a = jnp.abs(v); e = jnp.where(a > e, .9 * e + .1 * a, .999 * e + .001 * a); g = jnp.where(e > .5, jnp.minimum(g + .01, 1), jnp.maximum(g - .0005, 0)); return (e, g), v * g
@@ -290,9 +288,6 @@ def programs(jax):
     def segx(a, b):
         p, r = a[:, None, 0], (a[:, 1] - a[:, 0])[:, None]; q, s = b[None, :, 0], (b[:, 1] - b[:, 0])[None]; cr = lambda u, v: u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]; d = cr(r, s); t = cr(q - p, s) / d; u = cr(q - p, r) / d; hit = (t >= 0) & (t <= 1) & (u >= 0) & (u <= 1); return hit.sum(1), jnp.where(hit, t, 2.).min(1)
     add('segments_that_cross', segx, U(401, 2, 2), U(307, 2, 2))
-    def eightpt(x1, x2):
-        A = jnp.concatenate([x1[..., :1] * x2[..., :1], x1[..., 1:] * x2[..., :1], x2[..., :1], x1[..., :1] * x2[..., 1:], x1[..., 1:] * x2[..., 1:], x2[..., 1:], x1, jnp.ones_like(x1[..., :1])], -1)
-        w, v = jnp.linalg.eigh(jnp.einsum('bni,bnj->bij', A, A)); Fm = v[..., 0].reshape(-1, 3, 3); h = lambda x: jnp.concatenate([x, jnp.ones_like(x[..., :1])], -1); return (jnp.einsum('bni,bij,bnj->bn', h(x2), Fm, h(x1)) ** 2).sum(1), w[:, 0]
     def meshprops(v, f):
         a, b, c = v[f[:, 0]], v[f[:, 1]], v[f[:, 2]]; vol = (a * jnp.cross(b, c)).sum(-1) / 6; V = vol.sum(); C = (vol[:, None] * (a + b + c) / 4).sum(0) / V; S = a + b + c; cov = jnp.einsum('t,ti,tj->ij', vol, S, S) + sum(jnp.einsum('t,ti,tj->ij', vol, p, p) for p in (a, b, c)); return V, C, cov / 20
     add('inertia_of_a_mesh', meshprops, F(2003, 3), I(2003, 4001, 3))
@@ -315,7 +310,7 @@ def programs(jax):
     add('loans_paid_off', amort, U(211, lo=1e4, hi=5e5), U(211, lo=.001, hi=.005), U(211, lo=1e3, hi=4e3))
     # --- tracking and control
     def imm(zs):
-        A = jnp.stack([jnp.eye(4) + jnp.eye(4, k=2) * d for d in (.1, .1)]); Q = jnp.stack([jnp.eye(4) * .01, jnp.eye(4) * .5]); H = jnp.eye(2, 4); T = jnp.array([[.95, .05], [.1, .9]])
+        A = jnp.stack([jnp.eye(4) + jnp.eye(4, k=2) * d for d in (.1, .1)]); Q = jnp.stack([jnp.eye(4) * .01, jnp.eye(4) * .5]); T = jnp.array([[.95, .05], [.1, .9]])
         def s(c, z):
             x, P_, mu = c; cb = mu @ T; w = (T * mu[:, None]) / cb; xm = w.T @ x; dx = x[:, None] - xm[None]; Pm = jnp.einsum('ij,iab->jab', w, P_) + jnp.einsum('ij,ija,ijb->jab', w, dx, dx)
             xp = jnp.einsum('jab,jb->ja', A, xm); Pp = A @ Pm @ A.swapaxes(1, 2) + Q; S = Pp[:, :2, :2] + .3 * jnp.eye(2); e = z - xp[:, :2]; K = Pp[:, :, :2] @ jnp.linalg.inv(S); x = xp + jnp.einsum('jab,jb->ja', K, e); P2 = Pp - K @ Pp[:, :2]

@@ -51,16 +51,11 @@ class Scheduler {
   }
 
  private:
-  uint32_t Leader(uint32_t b) {
+  uint32_t Leader(uint32_t b) const {
     while (leader_[b] != b) b = leader_[b] = leader_[leader_[b]];
     return b;
   }
-  uint32_t Class(SlotId slot) { return Leader(p_.views[slot].buffer); }
-  bool InClass(SlotId slot, uint32_t c) const {
-    uint32_t b = p_.views[slot].buffer;
-    while (leader_[b] != b) b = leader_[b];
-    return b == c;
-  }
+  uint32_t Class(SlotId slot) const { return Leader(p_.views[slot].buffer); }
   Events& EventsOf(uint32_t c) { return timeline_.events[c]; }
   static auto EventsAt(const Events& events, int32_t position) {
     const auto [begin, end] = events.equal_range(position);
@@ -173,7 +168,7 @@ class Scheduler {
       return w.write && p_.views[w.slot].buffer == p_.views[write.slot].buffer;
     });
     return changes && std::ranges::any_of(timeline_.CopiesAt(write.position), [&](const CopyAt& c) {
-             return c.to == write.slot && InClass(c.from, memory) && SamePlace(p_.views[c.from], p_.views[c.to]);
+             return c.to == write.slot && Class(c.from) == memory && SamePlace(p_.views[c.from], p_.views[c.to]);
            });
   }
 
@@ -573,7 +568,7 @@ class Scheduler {
   const std::vector<Donation>& donations_;
   const target::Target& target_;
   Timeline timeline_;
-  std::vector<uint32_t> leader_;
+  mutable std::vector<uint32_t> leader_;  // Looking for a leader makes the way to it shorter.
   std::vector<int64_t> offset_;
   int64_t arena_ = 0;
   std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.

@@ -77,15 +77,19 @@ Ref Simplifier::Padded(Ref r, Ref value, const Dims& low, const Dims& high, cons
   return Emit(std::move(pad));
 }
 
-Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
+GraphNode SliceNode(const Program& program, Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
   GraphNode slice;
   slice.op = OpCode::kSlice;
   slice.in = {r};
   Dims limit = start;
   for (size_t d = 0; d < limit.size(); ++d) limit[d] = start[d] + (extent[d] - 1) * stride[d] + 1;
-  slice.out.push_back({ShapeOf(r).dtype, extent});
+  slice.out.push_back({program.shape(r).dtype, extent});
   slice.attributes = SliceAttrs{start, limit, stride};
-  return Emit(std::move(slice));
+  return slice;
+}
+
+Ref Simplifier::StridedSlice(Ref r, const Dims& start, const Dims& stride, const Dims& extent) {
+  return Emit(SliceNode(to_, r, start, stride, extent));
 }
 
 Ref Simplifier::Concatenated(SmallVector<Ref, 3> parts, size_t dim) {

@@ -1,8 +1,10 @@
 // What is taken apart, computed part by part.
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/simplify/policy.h"
@@ -66,7 +68,8 @@ std::optional<SmallVector<int, 3>> AlongOperands(const Program& p, const GraphNo
   return std::nullopt;
 }
 
-using Users = std::map<NodeId, std::vector<NodeId>>;
+using Users = std::unordered_map<NodeId, std::vector<NodeId>>;
+using Positions = std::unordered_map<NodeId, size_t>;  // In the block.
 
 class Parts {
  public:
@@ -75,14 +78,18 @@ class Parts {
   bool Run(Block& block) {
     bool any = false;
     Users users;
-    for (NodeId id : block.nodes) {
+    Positions positions;
+    for (size_t i = 0; i < block.nodes.size(); ++i) {
+      const NodeId id = block.nodes[i];
       for (Block& inner : p_[id].blocks) any |= Run(inner);
       for (Ref r : p_[id].in) users[r.node].push_back(id);
+      positions[id] = i;
     }
     // From the last one on: what is behind it stays where it is.
     for (size_t i = block.nodes.size(); i-- > 0;) {
       const auto it = users.find(block.nodes[i]);
-      if (it != users.end() && TakenApart(it->first, it->second, users)) any |= Split(block, i, it->second, users);
+      if (it != users.end() && TakenApart(it->first, it->second, users))
+        any |= Split(block, i, it->second, users, positions);
     }
     return any;
   }
@@ -116,46 +123,54 @@ class Parts {
     return p_[id].op == OpCode::kReduce;
   }
 
-  /// What is computed for block.nodes[at] alone, and along which dimension it is taken apart with it.
-  std::map<NodeId, size_t> ForItAlone(const Block& block, size_t at, size_t dim) const {
+  struct Alone {
+    NodeId node = kNoNode;
+    size_t dim = 0;  ///< Along which it is taken apart.
+  };
+  /// What is computed for `whole` alone, which is taken apart along `dim`, in the order of the block.
+  std::vector<Alone> ForItAlone(NodeId whole, size_t dim, const Positions& positions) const {
     struct Wanted {
+      NodeId node = kNoNode;
       uint32_t times = 0;
       int along = -1;  ///< -1 as a whole, or along several.
     };
-    std::map<NodeId, Wanted> wanted = {{block.nodes[at], {uses_[block.nodes[at]], static_cast<int>(dim)}}};
-    std::map<NodeId, size_t> alone;
-    for (size_t i = at + 1; i-- > 0 && alone.size() < policy::kMaxNodesInParts;) {
-      const NodeId id = block.nodes[i];
-      const auto it = wanted.find(id);
-      if (it == wanted.end() || it->second.along < 0 || it->second.times != uses_[id]) continue;
-      const GraphNode& node = p_[id];
-      const auto along = AlongOperands(p_, node, static_cast<size_t>(it->second.along));
+    // By position: all users of a node stand behind it.
+    std::map<size_t, Wanted> wanted = {{positions.at(whole), {whole, uses_[whole], static_cast<int>(dim)}}};
+    std::vector<Alone> alone;
+    while (!wanted.empty() && alone.size() < policy::kMaxNodesInParts) {
+      const Wanted last = std::prev(wanted.end())->second;
+      wanted.erase(std::prev(wanted.end()));
+      if (last.along < 0 || last.times != uses_[last.node]) continue;
+      const GraphNode& node = p_[last.node];
+      const auto along = AlongOperands(p_, node, static_cast<size_t>(last.along));
       if (!along || node.side_effect) continue;
-      alone[id] = static_cast<size_t>(it->second.along);
+      alone.push_back({last.node, static_cast<size_t>(last.along)});
       for (size_t k = 0; k < node.in.size(); ++k) {
-        auto [operand, fresh] = wanted.try_emplace(node.in[k].node, Wanted{0, (*along)[k]});
-        ++operand->second.times;
-        if (operand->second.along != (*along)[k]) operand->second.along = -1;
+        const auto at = positions.find(node.in[k].node);
+        if (at == positions.end()) continue;  // Of an outer block.
+        Wanted& operand = wanted.try_emplace(at->second, Wanted{at->first, 0, (*along)[k]}).first->second;
+        ++operand.times;
+        if (operand.along != (*along)[k]) operand.along = -1;
       }
     }
+    std::reverse(alone.begin(), alone.end());
     return alone;
   }
 
-  bool Split(Block& block, size_t at, const std::vector<NodeId>& slices, const Users& users) {
+  bool Split(Block& block, size_t at, const std::vector<NodeId>& slices, const Users& users,
+             const Positions& positions) {
     const NodeId whole = block.nodes[at];
-    const std::map<NodeId, size_t> alone = ForItAlone(block, at, RangeOf(p_, p_[slices[0]])->dim);
+    const std::vector<Alone> alone = ForItAlone(whole, RangeOf(p_, p_[slices[0]])->dim, positions);
     if (alone.empty()) return false;
     std::vector<NodeId> made;
     for (NodeId slice : slices) {
       const Range range = *RangeOf(p_, p_[slice]);
-      std::map<NodeId, NodeId> parts;  ///< Of nodes computed for it alone, which come before their users.
+      std::unordered_map<NodeId, NodeId> parts;  ///< Of nodes computed for it alone, which come before their users.
       std::map<std::tuple<NodeId, uint32_t, size_t>, NodeId> taken;
       const auto add = [&](GraphNode node) { return made.emplace_back(p_.Add(std::move(node))); };
-      for (size_t i = 0; i <= at; ++i) {
-        const auto it = alone.find(block.nodes[i]);
-        if (it == alone.end()) continue;
-        GraphNode part = p_[it->first];
-        const auto along = *AlongOperands(p_, part, it->second);
+      for (const auto& [node, dim] : alone) {
+        GraphNode part = p_[node];
+        const auto along = *AlongOperands(p_, part, dim);
         for (size_t k = 0; k < part.in.size(); ++k) {
           if (along[k] < 0) continue;
           Ref& in = part.in[k];
@@ -168,11 +183,11 @@ class Parts {
           if (fresh) piece->second = add(SliceOf(in, {d, range.first, range.limit}, part));
           in = {piece->second, 0};
         }
-        part.out[0].dims[it->second] = range.extent();
+        part.out[0].dims[dim] = range.extent();
         part.origin = nullptr;
         if (part.op == OpCode::kReduce)
           part.blocks = {MakeCombiner(p_, CombinerOp(p_, part.blocks[0]), part.shape().dtype)};
-        parts[it->first] = add(std::move(part));
+        parts[node] = add(std::move(part));
       }
       const NodeId part = parts.at(whole);
       log_.Hit(
@@ -186,17 +201,11 @@ class Parts {
   }
 
   GraphNode SliceOf(Ref r, const Range& range, const GraphNode& user) const {
-    const Shape& shape = p_.shape(r);
-    GraphNode slice;
-    slice.op = OpCode::kSlice;
-    slice.in = {r};
-    slice.out = {shape};
-    slice.out[0].dims[range.dim] = range.extent();
-    slice.source = user.source;
-    Dims start(shape.rank(), 0), limit = shape.dims;
+    Dims extent = p_.shape(r).dims, start(extent.size(), 0);
     start[range.dim] = range.first;
-    limit[range.dim] = range.limit;
-    slice.attributes = SliceAttrs{std::move(start), std::move(limit), Dims(shape.rank(), 1)};
+    extent[range.dim] = range.extent();
+    GraphNode slice = SliceNode(p_, r, start, Dims(extent.size(), 1), extent);
+    slice.source = user.source;
     return slice;
   }
 

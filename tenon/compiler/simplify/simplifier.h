@@ -139,6 +139,9 @@ class Simplifier {
   std::vector<std::pair<uint64_t, NodeId>> known_order_;
 };
 
+/// `extent` elements of each dimension, `stride` apart, from `start` on.
+GraphNode SliceNode(const Program& program, Ref r, const Dims& start, const Dims& stride, const Dims& extent);
+
 /// How often each node's results are asked for, inner blocks and results of blocks included.
 std::vector<uint32_t> CountUses(const Program& program);
 

@@ -46,10 +46,7 @@ std::optional<Ref> Simplifier::WriteOutWeightGradient(const GraphNode& node) {
   for (size_t d = 0; d < rank; ++d) {
     if (d != channel) summed.push_back(static_cast<int64_t>(d));
   }
-  GraphNode all;
-  all.op = OpCode::kConcatenate;
-  all.attributes = ConcatenateAttrs{0};
-  all.out.push_back({type, {places, groups}});
+  SmallVector<Ref, 3> sums;
   for (int64_t place = 0; place < places; ++place) {
     Dims start(rank, 0);
     int64_t rest = place;
@@ -64,7 +61,7 @@ std::optional<Ref> Simplifier::WriteOutWeightGradient(const GraphNode& node) {
     sum.blocks = {MakeCombiner(to_, OpCode::kAdd, type)};
     sum.attributes = ReduceAttrs{summed};
     sum.out.push_back({type, {groups}});
-    all.in.push_back(Reshape(Emit(std::move(sum)), {1, groups}));
+    sums.push_back(Reshape(Emit(std::move(sum)), {1, groups}));
   }
   // Places, channels, the one image; then as the result has them.
   Dims dims, order(out.rank(), 0);
@@ -76,7 +73,7 @@ std::optional<Ref> Simplifier::WriteOutWeightGradient(const GraphNode& node) {
   order[static_cast<size_t>(a.output_batch_dimension)] = static_cast<int64_t>(spatial) + 1;
   dims.push_back(groups);
   dims.push_back(1);
-  return Converted(Transposed(Reshape(Emit(std::move(all)), dims), order), out.dtype);
+  return Converted(Transposed(Reshape(Concatenated(std::move(sums), 0), dims), order), out.dtype);
 }
 
 }  // namespace tenon::compiler

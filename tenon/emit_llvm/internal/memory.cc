@@ -294,8 +294,11 @@ Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {
     if (StaysNear(k_, guard, reach)) continue;
     // Of its lanes, the one with the largest e is not below lo, and the one with the smallest is below hi.
     Value* most = b_.CreateAdd(SizeValue(guard.e.offset), I64(along->coef.baked > 0 ? reach : 0));
-    for (const kir::Term& term : guard.e.terms)
-      most = b_.CreateAdd(most, b_.CreateMul(DimValue(term.dim, copy), SizeValue(term.coef)));
+    for (const kir::Term& term : guard.e.terms) {
+      Value* dim = DimValue(term.dim, copy);
+      if (term.coef != kir::Size::Of(1)) dim = b_.CreateMul(dim, SizeValue(term.coef));
+      most = b_.CreateAdd(most, dim);
+    }
     Value* lo = SizeValue(guard.lo);
     Value* width = b_.CreateAdd(b_.CreateSub(SizeValue(guard.hi), lo), I64(reach));
     width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, width, I64(0));

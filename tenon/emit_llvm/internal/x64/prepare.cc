@@ -51,8 +51,8 @@ bool IsPlain(const Constant* c) {
 }
 
 Constant* Fold(Instruction& inst, const llvm::DataLayout& layout) {
-  if (isa<llvm::ShuffleVectorInst>(inst) && llvm::getSplatValue(&inst) != nullptr) {
-    auto* scalar = dyn_cast<Constant>(llvm::getSplatValue(&inst));
+  if (llvm::Value* const splat = llvm::getSplatValue(&inst)) {
+    auto* scalar = dyn_cast<Constant>(splat);
     if (scalar == nullptr || !IsPlain(scalar)) return nullptr;
     return llvm::ConstantVector::getSplat(cast<llvm::VectorType>(inst.getType())->getElementCount(), scalar);
   }
