@@ -1,11 +1,11 @@
-// Both updates are made of what the array was before the first one.
-func.func @main(%x: tensor<64xf32>, %step: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>) {
+// Both updates are made of what the array was before the first one. A large one that moves its elements by one needs a copy.
+func.func @main(%x: tensor<64xf32>, %step: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %trips = stablehlo.constant dense<9> : tensor<i32>
   %half = stablehlo.constant dense<32> : tensor<i32>
   %scale = stablehlo.constant dense<0.5> : tensor<7xf32>
-  %0:3 = stablehlo.while(%i = %zero, %s = %x, %t = %x) : tensor<i32>, tensor<64xf32>, tensor<64xf32>
+  %0:4 = stablehlo.while(%i = %zero, %s = %x, %t = %x, %u = %x) : tensor<i32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
   cond {
     %1 = stablehlo.compare LT, %i, %trips : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
@@ -26,7 +26,10 @@ func.func @main(%x: tensor<64xf32>, %step: tensor<i32>) -> (tensor<64xf32>, tens
     %12 = stablehlo.reverse %t, dims = [0] : tensor<64xf32>
     %13 = stablehlo.add %8, %12 : tensor<64xf32>
     %14 = stablehlo.add %i, %one : tensor<i32>
-    stablehlo.return %14, %13, %11 : tensor<i32>, tensor<64xf32>, tensor<64xf32>
+    %15 = stablehlo.dynamic_slice %u, %i, sizes = [40] : (tensor<64xf32>, tensor<i32>) -> tensor<40xf32>
+    %16 = stablehlo.negate %15 : tensor<40xf32>
+    %17 = stablehlo.dynamic_update_slice %u, %16, %14 : (tensor<64xf32>, tensor<40xf32>, tensor<i32>) -> tensor<64xf32>
+    stablehlo.return %14, %13, %11, %17 : tensor<i32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
   }
-  return %0#1, %0#2 : tensor<64xf32>, tensor<64xf32>
+  return %0#1, %0#2, %0#3 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
