@@ -32,6 +32,21 @@ module @donated {
 
 // -----
 
+// A part of a donated argument is updated from itself: the rest of it stays where it is, and the kernel reads the part
+// where it writes it.
+// CHECK: plan "donated_part" {
+// CHECK: output f32[100000]{{.*}} alias 0 contents
+module @donated_part {
+  func.func @main(%a: tensor<100000xf32> {tf.aliasing_output = 0 : i32}, %i: tensor<i32>) -> tensor<100000xf32> {
+    %0 = stablehlo.dynamic_slice %a, %i, sizes = [16] : (tensor<100000xf32>, tensor<i32>) -> tensor<16xf32>
+    %1 = stablehlo.sine %0 : tensor<16xf32>
+    %2 = stablehlo.dynamic_update_slice %a, %1, %i : (tensor<100000xf32>, tensor<16xf32>, tensor<i32>) -> tensor<100000xf32>
+    return %2 : tensor<100000xf32>
+  }
+}
+
+// -----
+
 // A transpose is a view: the kernel reads the argument by other strides, nothing is copied.
 // CHECK: plan "view" {
 // CHECK-NOT: copy

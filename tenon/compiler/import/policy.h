@@ -6,9 +6,6 @@
 
 namespace tenon::compiler::policy {
 
-/// Sorts of more operands, or by more keys, are left to the evaluator: no driver takes so many.
-inline constexpr size_t kMaxSortOperands = 64;
-
 /// Ops of all branches in a region for elements that are done in vain: the evaluator, which runs regions with branches,
 /// takes about a microsecond per element, a kernel a nanosecond per op.
 inline constexpr size_t kMaxChosenOps = 256;

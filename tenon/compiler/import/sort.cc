@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "tenon/compiler/import/importer.h"
-#include "tenon/compiler/import/policy.h"
 
 namespace tenon::compiler {
 namespace {
@@ -44,11 +43,11 @@ class Comparator {
     return it->second;
   }
 
-  /// The keys that the value compares by, most significant first; nothing when it is something else, or more than
-  /// `limit` keys.
-  std::optional<std::vector<Key>> Parse(Ref r, size_t limit) {
+  /// The keys that the value compares by, most significant first; nothing when it is something else. A key may decide
+  /// again: no more of them than the block has nodes.
+  std::optional<std::vector<Key>> Parse(Ref r) {
     std::vector<Key> keys;
-    while (keys.size() < limit) {
+    for (;;) {
       if (std::optional<Comparison> c = Compare(r)) {
         if (c->direction == kir::kEq) return std::nullopt;
         keys.push_back({c->key, c->direction == kir::kGt, c->total});
@@ -59,7 +58,6 @@ class Comparator {
       keys.push_back(link->key);
       r = link->rest;
     }
-    return std::nullopt;
   }
 
  private:
@@ -205,19 +203,18 @@ Ref TotalOrderOf(Program& p, Ref key, Block& to) {
 
 Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   TENON_ASSIGN_OR_RETURN(GraphNode sort, Start(op, OpCode::kSort));
-  const size_t count = sort.in.size();
   const Dims& dims = sort.shape().dims;
   SortAttrs attrs;
   attrs.dimension = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
   if (attrs.dimension < 0) attrs.dimension += static_cast<int64_t>(dims.size());
   const auto dim = static_cast<size_t>(attrs.dimension);
-  if (count > policy::kMaxSortOperands || dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
+  if (dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
   // The comparator's nodes stay in the table, unused by any block.
   TENON_RETURN_IF_ERROR(ImportRegion(op->getRegion(0), sort));
   const Block block = std::move(sort.blocks[0]);
   sort.blocks.clear();
   Comparator comparator(p_, block);
-  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0], policy::kMaxSortOperands);
+  const std::optional<std::vector<Key>> keys = comparator.Parse(block.results[0]);
   if (!keys) return false;
   for (const Key& k : *keys) {
     if (KeyType(p_.shape(k.key).dtype, k.total) == DType::kInvalid) return false;

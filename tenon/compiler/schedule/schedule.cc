@@ -51,6 +51,8 @@ class Scheduler {
   }
 
  private:
+  using Pairs = std::vector<std::pair<SlotId, SlotId>>;
+
   uint32_t Leader(uint32_t b) const {
     while (leader_[b] != b) b = leader_[b] = leader_[leader_[b]];
     return b;
@@ -124,7 +126,7 @@ class Scheduler {
     for (const Event& e : EventsAt(from, copy.position)) reads_here += !e.write;
     if (reads_here > 1) return;  // Another carry wants it at the same time.
     const int32_t first = from.begin()->position;
-    std::vector<std::pair<SlotId, SlotId>> taken, copied;
+    Pairs taken, copied;
     const Events& to = EventsOf(b);
     for (auto e = to.lower_bound(first); e != to.end() && e->position <= copy.position; ++e) {
       if (e->position == copy.position && e->write && e->slot == copy.to) continue;
@@ -132,8 +134,7 @@ class Scheduler {
       return;
     }
     if (IsReadInOtherBranches(to, copy.position, first)) return;
-    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
-    for (const auto& [read, copy_to] : copied) p_.views[read].buffer = p_.views[copy_to].buffer;
+    ReadAndWriteInPlace(taken, copied);
     Merge(a, b);
   }
 
@@ -175,9 +176,8 @@ class Scheduler {
   /// Whether the read of `memory` finds it as it was before the writes: those before it are in other branches of one
   /// step, in the same loop as `position`, or copy it for the one at its position (read and copy are added to `copied`:
   /// it is the copy that is read), and that one takes over what it reads.
-  bool MayReadWhileWritten(uint32_t memory, const Events& writes, const Event& read, int32_t position,
-                           std::vector<std::pair<SlotId, SlotId>>& taken,
-                           std::vector<std::pair<SlotId, SlotId>>& copied) const {
+  bool MayReadWhileWritten(uint32_t memory, const Events& writes, const Event& read, int32_t position, Pairs& taken,
+                           Pairs& copied) const {
     bool here = false;
     int looked_at = 0;
     for (const Event& w : writes) {
@@ -202,7 +202,7 @@ class Scheduler {
   };
   /// Whether one of the writes at the position of `read` may have the memory that it reads, as a kernel that says so
   /// (added to `taken`) or by being a copy of it.
-  TakeOver TakesOver(const Events& writes, const Event& read, std::vector<std::pair<SlotId, SlotId>>& taken) const {
+  TakeOver TakesOver(const Events& writes, const Event& read, Pairs& taken) const {
     TakeOver result;
     for (const Event& w : EventsAt(writes, read.position)) {
       if (!w.write) continue;
@@ -221,23 +221,33 @@ class Scheduler {
   // Outputs in arguments' memory
   // ---------------------------------------------------------------------------------------------------------
 
-  /// Whether what `events` write may lie where the argument of `reads` does: nobody reads it once they have begun, but
-  /// what takes over from it then (`taken` as above). By a copy: its contents are the first to be there.
-  TakeOver TakesOverArgument(const Events& reads, const Events& events,
-                             std::vector<std::pair<SlotId, SlotId>>& taken) const {
+  /// Whether what `events` write may lie where the argument `arg` does: nobody reads it once they have begun, but what
+  /// takes over from it then (`taken` as above) or reads a copy instead (`copied` as above). By a copy: its contents
+  /// are the first to be there.
+  TakeOver TakesOverArgument(uint32_t arg, const Events& events, Pairs& taken, Pairs& copied) const {
+    const Events& reads = timeline_.events[arg];
     const int32_t first = events.begin()->position;
     const bool in_loop = timeline_.LoopAround(first) != nullptr;
-    if (!reads.empty() && (reads.rbegin()->position > first || (in_loop && reads.rbegin()->position == first)))
-      return {};
+    if (in_loop && !reads.empty() && reads.rbegin()->position >= first) return {};
     TakeOver all{.any = true};
     for (const Event& r : reads) {
       if (r.position < first && (!in_loop || timeline_.LoopAround(r.position) == nullptr)) continue;
       if (r.position < first) return {};
+      if (r.position > first) {
+        if (!MayReadWhileWritten(arg, events, r, first, taken, copied)) return {};
+        continue;
+      }
       const TakeOver takes = TakesOver(events, r, taken);
       if (!takes.any) return {};
       all.by_copy |= takes.by_copy;
     }
     return all;
+  }
+
+  /// Settles what TakesOverArgument found.
+  void ReadAndWriteInPlace(const Pairs& taken, const Pairs& copied) {
+    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    for (const auto& [read, copy_to] : copied) p_.views[read].buffer = p_.views[copy_to].buffer;
   }
 
   bool TryAlias(uint32_t input, uint32_t output) {
@@ -247,15 +257,14 @@ class Scheduler {
     if (arg == kNoBuffer || out == kNoBuffer || p_.buffers[arg].bytes != p_.buffers[out].bytes ||
         p_.buffers[arg].bytes == 0)
       return false;
-    const Events& reads = EventsOf(arg);
     const Events& events = EventsOf(out);
     if (events.empty() || !events.begin()->write) return false;
-    std::vector<std::pair<SlotId, SlotId>> taken;
-    const TakeOver takes = TakesOverArgument(reads, events, taken);
+    Pairs taken, copied;
+    const TakeOver takes = TakesOverArgument(arg, events, taken, copied);
     if (!takes.any) return false;
     p_.outputs[output].alias_input = static_cast<int32_t>(input);
     p_.outputs[output].alias_contents = takes.by_copy;
-    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    ReadAndWriteInPlace(taken, copied);
     return true;
   }
 
@@ -295,12 +304,12 @@ class Scheduler {
     if (KindOf(out) != SlotKind::kOut) return true;
     plan::Output& output = p_.outputs[p_.buffers[out].index];
     if (output.alias_input < 0) return true;
-    std::vector<std::pair<SlotId, SlotId>> taken;
-    const Events& reads = EventsOf(buffer_of_input_[static_cast<size_t>(output.alias_input)]);
-    const TakeOver takes = TakesOverArgument(reads, events, taken);
+    Pairs taken, copied;
+    const TakeOver takes =
+        TakesOverArgument(buffer_of_input_[static_cast<size_t>(output.alias_input)], events, taken, copied);
     if (!takes.any) return false;
     output.alias_contents |= takes.by_copy;
-    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    ReadAndWriteInPlace(taken, copied);
     return true;
   }
 
@@ -571,7 +580,7 @@ class Scheduler {
   mutable std::vector<uint32_t> leader_;  // Looking for a leader makes the way to it shorter.
   std::vector<int64_t> offset_;
   int64_t arena_ = 0;
-  std::vector<std::pair<SlotId, SlotId>> in_place_;  // (write, read) that now share memory.
+  Pairs in_place_;  // (write, read) that now share memory.
   std::vector<uint32_t> buffer_of_input_, buffer_of_output_;
   std::vector<uint32_t*> kept_;                      ///< The kernels that steps and hooks name.
   std::vector<std::pair<int32_t, int32_t>> linked_;  // Positions of loops that are kernels now, in order.

@@ -140,16 +140,43 @@ class RowSorter {
     }
   }
 
+  // The most significant key orders all; each further one orders the groups that are equal so far, until none has two.
+  // The first of a group is marked in `order_`, where positions leave the top bit free.
   void ManyKeys() {
+    constexpr uint32_t kFirst = uint32_t{1} << 31;
     for (int64_t i = 0; i < s_.length; ++i) order_[i] = static_cast<uint32_t>(i);
-    for (size_t k = s_.keys.size(); k-- > 0;) {
+    if (s_.length > 0) order_[0] |= kFirst;
+    bool ties = s_.length > 1;
+    for (size_t k = 0; k < s_.keys.size() && ties; ++k) {
+      ties = false;
       WithKeyReader(s_.keys[k], keys_[k], [&](const auto& key) {
-        for (int64_t i = 0; i < s_.length; ++i) a_[i] = Record::Make(key[order_[i]], order_[i]);
+        for (int64_t begin = 0, end = 0; begin < s_.length; begin = end) {
+          for (end = begin + 1; end < s_.length && (order_[end] & kFirst) == 0;) ++end;
+          if (end - begin > 1) ties |= OrderGroup(key, begin, end, kFirst);
+        }
       });
-      const Record* found = internal::StableSort(a_, b_, s_.length, 8 * ByteWidth(s_.keys[k].type));
-      for (int64_t i = 0; i < s_.length; ++i) order_[i] = found[i].rest();
     }
+    for (int64_t i = 0; i < s_.length; ++i) order_[i] &= ~kFirst;
     WriteAll([&](int64_t i) { return order_[i]; });
+  }
+
+  // Orders the group by the key and marks the groups that it falls into. Returns whether one of those has two.
+  bool OrderGroup(const auto& key, int64_t begin, int64_t end, uint32_t first) {
+    const int64_t n = end - begin;
+    using Bits = typename std::decay_t<decltype(key)>::Bits;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint32_t position = order_[begin + i] & ~first;
+      a_[i] = Record::Make(key[position], position);
+    }
+    const Record* found = internal::StableSort(a_, b_, n, 8 * static_cast<int>(sizeof(Bits)));
+    bool ties = false;
+    order_[begin] = found[0].rest() | first;
+    for (int64_t i = 1; i < n; ++i) {
+      const bool equal = found[i].key() == found[i - 1].key();
+      order_[begin + i] = found[i].rest() | (equal ? 0 : first);
+      ties |= equal;
+    }
+    return ties;
   }
 
   // A key that is less than the last of those held goes behind those that are not greater, being later.
@@ -243,9 +270,9 @@ Status Verify(const SortSignature& s) {
     return InvalidArgument(fmt::format("a sort of {} elements, wanted 0 to 2^31 - 1", s.length));
   if (s.take < 0 || s.take > s.length)
     return InvalidArgument(fmt::format("a sort of {} elements that takes {}", s.length, s.take));
-  if (s.keys.empty() || s.keys.size() > 64 || s.payloads.empty() || s.payloads.size() > 256) {
+  if (s.keys.empty() || s.payloads.empty()) {
     return InvalidArgument(
-        fmt::format("a sort of {} payloads by {} keys, wanted 1 to 256 and 1 to 64", s.payloads.size(), s.keys.size()));
+        fmt::format("a sort of {} payloads by {} keys, wanted one or more of both", s.payloads.size(), s.keys.size()));
   }
   for (int64_t d : s.outer) {
     if (d < 0) return InvalidArgument("a sort with a negative extent");
@@ -282,9 +309,10 @@ double SortCostNs(const SortSignature& s) {
     const double take = static_cast<double>(std::max<int64_t>(s.take, 1));
     ns = 0.6 * length + kPutNs * take * std::log(std::max(length / take, 1.0));
   } else {
-    double per_element = static_cast<double>(s.payloads.size());
-    for (const SortKey& k : s.keys) per_element += 0.5 + 1.25 * ByteWidth(k.type);
-    ns = per_element * length;
+    // Further keys decide among what is equal so far: few elements of most arrays.
+    constexpr double kTieNs = 2;
+    ns = length * (static_cast<double>(s.payloads.size()) + 0.5 + 1.25 * ByteWidth(s.keys[0].type) +
+                   kTieNs * static_cast<double>(s.keys.size() - 1));
   }
   return static_cast<double>(Rows(s)) * (ns + kRowNs);
 }

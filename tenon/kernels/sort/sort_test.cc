@@ -216,6 +216,42 @@ TEST(Sort, StridesKeysAndPayloads) {
   }
 }
 
+// Rows of many columns in lexicographic order, as much of them equal as the range of their numbers makes: all of it,
+// runs of every length that are sorted in another way, and little.
+TEST(Sort, EachKeyDecidesAmongWhatTheLastOnesLeft) {
+  constexpr size_t kColumns = 100;
+  for (int64_t n : {1, 2, 50, 3000}) {
+    for (uint64_t range : {1, 2, 60}) {
+      std::vector<std::vector<int32_t>> columns;
+      SortSignature s;
+      s.length = s.take = n;
+      s.payloads = {Positions()};
+      std::vector<const void*> keys;
+      for (size_t k = 0; k < kColumns; ++k) {
+        columns.push_back(Random<int32_t>(n, k, k % 3 == 0 ? range : 1));
+        s.keys.push_back(KeyOf(DType::kS32, k % 2 == 1));
+      }
+      for (const auto& c : columns) keys.push_back(c.data());
+      ASSERT_TRUE(Verify(s).ok()) << Verify(s).message();
+      Scratch scratch(s);
+      std::vector<uint32_t> got(static_cast<size_t>(n)), want(got.size());
+      const void* in[] = {nullptr};
+      void* out[] = {got.data()};
+      auto pool = Pool();
+      Sort(s, keys.data(), in, out, scratch.data, *pool);
+      std::iota(want.begin(), want.end(), 0u);
+      std::sort(want.begin(), want.end(), [&](uint32_t a, uint32_t b) {
+        for (size_t k = 0; k < kColumns; ++k) {
+          const int32_t x = columns[k][a], y = columns[k][b];
+          if (x != y) return k % 2 == 1 ? x > y : x < y;
+        }
+        return a < b;
+      });
+      EXPECT_EQ(got, want) << n << " " << range;
+    }
+  }
+}
+
 TEST(Sort, APayloadTravelsWithItsKey) {
   std::vector<float> v = RandomFloats<float>(20000), out(v.size());
   SortSignature s;
