@@ -589,8 +589,9 @@ TEST(X64Selection, MakesTheCommonKernels) {
        {k::AddKernel(DType::kF32), k::AddKernel(DType::kF64), k::AddKernel(DType::kS32), k::ChainKernel(),
         k::RowSumKernel(DType::kF32, ReduceOrder::kLanes),
         k::ColumnSumKernel(DType::kF32, ReduceOrder::kSequential, false), k::SoftmaxKernel(),
-        k::ArgmaxKernel(DType::kS32), k::TransposeKernel(DType::kF32, true), k::LogisticKernel(10),
-        k::LorenzKernel(10)}) {
+        k::ArgmaxKernel(DType::kS32), k::TransposeKernel(DType::kF32, true), k::TransposeKernel(DType::kF64, false),
+        k::TransposeKernel(DType::kBF16, false), k::TransposeKernel(DType::kS16, false),
+        k::TransposeKernel(DType::kU8, false), k::LogisticKernel(10), k::LorenzKernel(10)}) {
     const auto compiled = CompileKernel(kernel, {.isa = isa::IsaLevel::kAvx512});
     ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
     EXPECT_EQ((*compiled)->llvm_reason, "") << kir::Print(kernel);

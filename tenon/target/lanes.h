@@ -29,6 +29,17 @@ inline double StridedMove(int bytes, int lanes, int vector_bytes) {
 /// between: whole vectors are moved, and as many shuffles as it takes bring each component into its own.
 double InterleavedMove(int lanes, int stride, int components);
 
+/// A vector of a square tile that lies the other way round: as many of them as lanes are moved whole, and change places
+/// in as many rounds of shuffles as the number of lanes has bits.
+inline double TransposedMove(int bytes, int lanes, int vector_bytes) {
+  int rounds = 0;
+  while (lanes >> (rounds + 1) > 0) ++rounds;
+  return (kContiguousMove + rounds) * Registers(bytes, lanes, vector_bytes);
+}
+/// Sides of such tiles: so many lanes at least, and at most.
+inline constexpr int kShortestTile = 4;
+inline constexpr int kLongestTile = 16;
+
 /// Whether two registers of `lanes` elements can be shuffled in one or two instructions, registers being of
 /// `vector_bytes`: those of bytes in 16 bytes at a time, those of two bytes in more only at the widest.
 inline bool Shuffles(int bytes, int lanes, int vector_bytes) {

@@ -92,6 +92,7 @@ class Model {
     }
     here_ = extents_;
     for (const kir::Range& r : stage.domain) here_[r.dim] = std::max<int64_t>(0, r.hi.baked - r.lo.baked);
+    tiles_ = stage.reduces.empty();
     needed_.assign(k_.nodes.size(), false);
     const auto axis = [&](const kir::Axis& a) {
       if (a.start != kir::kNone) needed_[a.start] = true;
@@ -200,6 +201,19 @@ class Model {
   }
   int vector_bytes() const { return static_cast<int>(target_.vector_bytes); }
 
+  /// The side of the square tiles in which the move's elements are turned into lanes: they are neighbours along another
+  /// dim of a stage that only moves and computes. 0 where they are none, or few.
+  int64_t TileSide(const Move& m, int lane, int64_t lanes) const {
+    if (!tiles_ || std::abs(Coef(*m.at, k_.buffers[m.buf], lane)) <= target::kMaxInterleaved) return 0;
+    int64_t side = 0;
+    for (DimId d : loops_) {
+      if (static_cast<int>(d) == lane || Coef(*m.at, k_.buffers[m.buf], d) != 1) continue;
+      const int64_t most = std::min({lanes, int64_t{target::kLongestTile}, here_[d], here_[static_cast<size_t>(lane)]});
+      side = std::max(side, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(0, most)))));
+    }
+    return side >= target::kShortestTile ? side : 0;
+  }
+
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
     double cycles = 0;
     // Those that differ by constants alone, fewer than their stride, may be moved together.
@@ -218,6 +232,9 @@ class Model {
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
       if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
         cycles += times * target::kContiguousMove * (coef == 1 ? Registers(bytes, lanes) : 1);
+      } else if (const int64_t side = by_data || m.guarded || m.store ? 0 : TileSide(m, lane, lanes)) {
+        cycles += times * target::TransposedMove(bytes, static_cast<int>(side), vector_bytes()) *
+                  static_cast<double>(lanes / side);
       } else if (coef == -1) {
         cycles += times * target::kReversedMove * Registers(bytes, lanes);
       } else if (by_data || m.guarded || target::ShuffledLanes(bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
@@ -364,6 +381,7 @@ class Model {
   // Of the stage at hand.
   std::vector<DimId> loops_;  ///< Outermost first.
   std::vector<int64_t> here_;
+  bool tiles_ = false;  ///< May run in square tiles of two dims.
   std::vector<bool> needed_;
   std::vector<bool> reduced_;  ///< What reductions ask for.
   int64_t widest_ = 4, narrowest_ = 4;

@@ -11,6 +11,7 @@
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/builder.h"
+#include "tenon/kir/walk.h"
 
 namespace tenon::compiler {
 namespace {
@@ -547,6 +548,34 @@ std::vector<DimMask> InBetween(const kir::Kernel& k, DimMask short_dims) {
   return found;
 }
 
+/// What a stage needs, and the places that its dims have in it.
+struct Extent {
+  std::vector<bool> needed;
+  std::vector<int64_t> places;
+};
+
+std::vector<Extent> ExtentsOf(const kir::Kernel& k) {
+  std::vector<Extent> extents;
+  for (const kir::Step& step : k.seq) {
+    const auto& stage = std::get<kir::Stage>(step.is);
+    Extent e{std::vector<bool>(k.nodes.size(), false), {}};
+    for (const kir::Dim& d : k.dims) e.places.push_back(d.extent.baked);
+    for (const kir::Range& r : stage.domain)
+      e.places[r.dim] = std::max<int64_t>(0, std::min(e.places[r.dim], r.hi.baked) - std::max<int64_t>(0, r.lo.baked));
+    const auto need = [&](Val v) { e.needed[v] = true; };
+    for (const kir::Reduce& r : stage.reduces) {
+      for (Val v : r.in) need(v);
+      for (Val v : r.init) need(v);
+    }
+    for (const kir::Store& s : stage.stores) kir::ForEachRoot(s, need);
+    for (size_t v = k.nodes.size(); v-- > 0;) {
+      if (e.needed[v]) kir::ForEachInput(k, k.nodes[v], need);
+    }
+    extents.push_back(std::move(e));
+  }
+  return extents;
+}
+
 }  // namespace
 
 std::optional<kir::Kernel> WrittenOut(const kir::Kernel& k, DimMask dims) {
@@ -573,25 +602,33 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   const std::vector<DimMask> deps = kir::DependentDims(k);
   const int64_t most_code = std::max(
       target.limits.cost, static_cast<int64_t>(policy::kWrittenOutGrowth * static_cast<double>(CodeOf(k, target))));
+  const std::vector<Extent> extents = ExtentsOf(k);
+  std::vector<int64_t> all_places;
+  for (const kir::Dim& d : k.dims) all_places.push_back(d.extent.baked);
   const auto consider = [&](DimMask dims) {
     // How often a node is written out tells what the code comes to before it is made.
-    const auto places = [&](DimMask of) {
+    const auto places = [&](DimMask of, const std::vector<int64_t>& extent) {
       int64_t n = 1;
       for (size_t d = 0; d < k.dims.size(); ++d) {
-        if (dims & of & Bit(d)) n *= k.dims[d].extent.baked;
+        if (dims & of & Bit(d)) n *= extent[d];
       }
       return n;
     };
     for (const kir::Step& step : k.seq) {
       DimMask here = 0;
       for (DimId d : std::get<kir::Stage>(step.is).dims) here |= Bit(d);
-      if (places(here) > policy::kMaxWrittenOut) return;
+      if (places(here, all_places) > policy::kMaxWrittenOut) return;
     }
     int64_t code = 0;
     bool settles = false;  // Selects that are answered leave some of it out.
     for (size_t v = 0; v < deps.size(); ++v) {
       const kir::Node& node = k.nodes[v];
-      code += CodeOf(node, target) * places(deps[v]);
+      // Stages share what they need at the same places.
+      int64_t apart = 0;
+      for (const Extent& e : extents) {
+        if (e.needed[v]) apart += places(deps[v], e.places);
+      }
+      code += CodeOf(node, target) * std::min(apart, places(deps[v], all_places));
       settles = settles || (node.op == Op::kSelect && deps[node.in[0]] != 0 && (deps[node.in[0]] & ~dims) == 0);
     }
     if (code > most_code && !settles) return;

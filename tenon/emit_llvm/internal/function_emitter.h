@@ -230,6 +230,8 @@ class FunctionEmitter {
   void EmitPoint(const std::vector<const kir::Store*>& stores, const NodeList& needed);
   void ForDims(const llvm::SmallVector<kir::DimId, 4>& dims, size_t next, const NodeList& needed, Values* carried,
                llvm::function_ref<void()> body);
+  /// Whether points of the stage may be computed and stored twice.
+  bool MayRepeat(const kir::Stage& stage, const NodeList& needed) const;
   RowEnd RowEndOf(const kir::Stage& stage, const NodeList& needed, kir::DimId dim) const;
   /// The lanes of a vector that a row may end in so, or of two that cover a row shorter than `lanes`; 0: none.
   unsigned Overlapping(int64_t length, unsigned lanes) const;

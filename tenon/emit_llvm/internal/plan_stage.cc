@@ -415,9 +415,15 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       plan.tile_dim = d;
     }
   }
-  if (plan.tile_dim >= 0 && plan.lanes >= 4 && plan.lanes <= policy::kTileLanes && cost <= policy::kTileCost) {
+  // No larger than what is cut into them.
+  unsigned side = std::min<unsigned>(plan.lanes, target::kLongestTile);
+  for (int d : {plan.vector_dim, plan.tile_dim}) {
+    if (d < 0 || an.kernel.dims[static_cast<DimId>(d)].extent.is_param()) continue;
+    while (side > 1 && static_cast<int64_t>(side) > an.kernel.dims[static_cast<DimId>(d)].extent.baked) side /= 2;
+  }
+  if (plan.tile_dim >= 0 && side >= target::kShortestTile && cost <= policy::kTileCost) {
     plan.kind = StagePlan::Kind::kTile;
-    plan.copies = plan.lanes;
+    plan.lanes = plan.copies = side;
     plan.together = 1;
     llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
   } else {

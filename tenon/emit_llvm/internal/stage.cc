@@ -253,25 +253,31 @@ unsigned FunctionEmitter::Overlapping(int64_t length, unsigned lanes) const {
 }
 
 RowEnd FunctionEmitter::RowEndOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
-  RowEnd ends{.pieces = PiecesOf(stage, needed, dim), .overlap = isa_ < isa::IsaLevel::kAvx512};
+  RowEnd ends{.pieces = PiecesOf(stage, needed, dim),
+              .overlap = isa_ < isa::IsaLevel::kAvx512 && MayRepeat(stage, needed)};
+  const auto moves = [&](kir::Buf buf) {
+    ends.masks &= MaskedMoveIsLegal(static_cast<unsigned>(ByteWidth(k_.buffers[buf].type)));
+  };
+  for (const kir::Store& s : stage.stores) moves(s.buf);
+  for (Val v : needed) {
+    if (k_.nodes[v].op == Op::kRead && (an_.deps[v] >> dim & 1)) moves(k_.reads[k_.nodes[v].attr].buf);
+  }
+  return ends;
+}
+
+bool FunctionEmitter::MayRepeat(const kir::Stage& stage, const NodeList& needed) const {
   const auto memory = [&](kir::Buf buf) {
     const kir::Buf other = k_.buffers[buf].in_place_of;
     return other == kir::kNoBuf ? buf : other;
   };
-  const auto moves = [&](kir::Buf buf) {
-    ends.masks &= MaskedMoveIsLegal(static_cast<unsigned>(ByteWidth(k_.buffers[buf].type)));
-  };
-  for (const kir::Store& s : stage.stores) {
-    ends.overlap &= s.combine < 0 && s.order == kir::StoreOrder::kDisjoint;
-    moves(s.buf);
-  }
-  for (Val v : needed) {
-    if (k_.nodes[v].op != Op::kRead) continue;
-    const kir::Buf buf = k_.reads[k_.nodes[v].attr].buf;
-    if (an_.deps[v] >> dim & 1) moves(buf);
-    for (const kir::Store& s : stage.stores) ends.overlap &= memory(s.buf) != memory(buf);
-  }
-  return ends;
+  return std::ranges::all_of(stage.stores, [&](const kir::Store& s) {
+    return s.combine < 0 && s.order == kir::StoreOrder::kDisjoint &&
+           std::ranges::none_of(
+               needed,
+               [&](Val v) {
+                 return k_.nodes[v].op == Op::kRead && memory(k_.reads[k_.nodes[v].attr].buf) == memory(s.buf);
+               });
+  });
 }
 
 RowPieces FunctionEmitter::PiecesOf(const kir::Stage& stage, const NodeList& needed, DimId dim) const {
@@ -481,7 +487,20 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
                                  [&](const kir::Store* s) { return ByteWidth(k_.buffers[s->buf].type) * n == 64; });
   Value* stream = lines ? StreamingAllowed(stores, {t}, v, 64, plan.lanes) : nullptr;
   auto min = [&](Value* a, Value* b) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); };
+  // The last tiles reach back over what is done already where that changes nothing; not where vectors must be aligned.
+  const auto reach_back = [&](DimId d, Value* hi) -> Value* {
+    Value* enough = b_.CreateICmpSGE(b_.CreateSub(hi, DimLow(d)), I64(n));
+    if (stream != nullptr && d == v) enough = b_.CreateAnd(enough, b_.CreateNot(stream));
+    return b_.CreateSelect(enough, b_.CreateSub(hi, I64(n)), hi);
+  };
+  const bool repeats = MayRepeat(stage, needed);
+  Value* const last_t = repeats ? reach_back(t, t_hi) : nullptr;
+  Value* const last_v = repeats ? reach_back(v, v_hi) : nullptr;
   auto tile = [&](Value* t0, Value* v0) {
+    if (repeats) {
+      t0 = min(t0, last_t);
+      v0 = min(v0, last_v);
+    }
     dim_value_[t] = t0;
     dim_value_[v] = v0;
     Value* lanes_left = b_.CreateSub(v_hi, v0);

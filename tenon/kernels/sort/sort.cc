@@ -43,10 +43,10 @@ bool IsWide(const SortSignature& s) {
 }
 int64_t RecordBytes(const SortSignature& s) { return IsWide(s) ? sizeof(WideRecord) : sizeof(NarrowRecord); }
 
-// One piece's scratch: two lists of records, and the order found so far when there are several keys.
+// One piece's scratch: two lists of records, and three of positions when there are several keys.
 int64_t PieceBytes(const SortSignature& s) {
   const int64_t records = Selects(s) ? Candidates(s) : s.length;
-  const int64_t bytes = 2 * records * RecordBytes(s) + s.length * (s.keys.size() > 1 ? 4 : 0);
+  const int64_t bytes = 2 * records * RecordBytes(s) + s.length * (s.keys.size() > 1 ? 3 * sizeof(uint32_t) : 0);
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -97,6 +97,8 @@ class RowSorter {
     const int64_t records = Selects(s) ? Candidates(s) : s.length;
     b_ = a_ + records;
     order_ = reinterpret_cast<uint32_t*>(b_ + records);
+    group_ = order_ + s.length;
+    next_ = group_ + s.length;
   }
 
   void Run() {
@@ -112,6 +114,10 @@ class RowSorter {
   }
 
  private:
+  static constexpr uint32_t kFirst = uint32_t{1} << 31;
+  // What it takes to set up a radix sort's counters, as so many elements: groups of fewer are sorted together.
+  static constexpr int64_t kCountersWorth = 256;
+
   void WriteAll(const auto& position) {
     for (size_t i = 0; i < s_.payloads.size(); ++i) WritePayload(s_.payloads[i], in_[i], out_[i], position, s_.take);
   }
@@ -143,16 +149,26 @@ class RowSorter {
   // The most significant key orders all; each further one orders the groups that are equal so far, until none has two.
   // The first of a group is marked in `order_`, where positions leave the top bit free.
   void ManyKeys() {
-    constexpr uint32_t kFirst = uint32_t{1} << 31;
     for (int64_t i = 0; i < s_.length; ++i) order_[i] = static_cast<uint32_t>(i);
-    if (s_.length > 0) order_[0] |= kFirst;
+    order_[0] |= kFirst;
     bool ties = s_.length > 1;
     for (size_t k = 0; k < s_.keys.size() && ties; ++k) {
+      int64_t tied = 0, counted = 0;
+      ForEachGroup([&](int64_t begin, int64_t end) {
+        tied += end - begin;
+        counted += end - begin > internal::kInsertionMax;
+      });
       ties = false;
       WithKeyReader(s_.keys[k], keys_[k], [&](const auto& key) {
-        for (int64_t begin = 0, end = 0; begin < s_.length; begin = end) {
-          for (end = begin + 1; end < s_.length && (order_[end] & kFirst) == 0;) ++end;
-          if (end - begin > 1) ties |= OrderGroup(key, begin, end, kFirst);
+        if (counted > 1 && counted * kCountersWorth > tied) {
+          OrderTogether(key);
+          // Nobody asks what the last key leaves equal.
+          if (k + 1 == s_.keys.size()) return;
+          ForEachGroup([&](int64_t begin, int64_t end) {
+            ties |= MarkGroups(begin, end, [&](int64_t i) { return key[order_[begin + i] & ~kFirst]; });
+          });
+        } else {
+          ForEachGroup([&](int64_t begin, int64_t end) { ties |= OrderGroup(key, begin, end); });
         }
       });
     }
@@ -160,23 +176,61 @@ class RowSorter {
     WriteAll([&](int64_t i) { return order_[i]; });
   }
 
-  // Orders the group by the key and marks the groups that it falls into. Returns whether one of those has two.
-  bool OrderGroup(const auto& key, int64_t begin, int64_t end, uint32_t first) {
-    const int64_t n = end - begin;
-    using Bits = typename std::decay_t<decltype(key)>::Bits;
-    for (int64_t i = 0; i < n; ++i) {
-      const uint32_t position = order_[begin + i] & ~first;
-      a_[i] = Record::Make(key[position], position);
+  // Calls fn(begin, end) for the groups of two and more.
+  void ForEachGroup(const auto& fn) {
+    for (int64_t begin = 0, end = 0; begin < s_.length; begin = end) {
+      for (end = begin + 1; end < s_.length && (order_[end] & kFirst) == 0;) ++end;
+      if (end - begin > 1) fn(begin, end);
     }
-    const Record* found = internal::StableSort(a_, b_, n, 8 * static_cast<int>(sizeof(Bits)));
+  }
+
+  // Marks, in an ordered group whose i-th key is `key_of(i)`, those that differ from the one before; whether others are
+  // left.
+  bool MarkGroups(int64_t begin, int64_t end, const auto& key_of) {
     bool ties = false;
-    order_[begin] = found[0].rest() | first;
-    for (int64_t i = 1; i < n; ++i) {
-      const bool equal = found[i].key() == found[i - 1].key();
-      order_[begin + i] = found[i].rest() | (equal ? 0 : first);
-      ties |= equal;
+    auto last = key_of(0);
+    for (int64_t i = begin + 1; i < end; ++i) {
+      const auto k = key_of(i - begin);
+      const bool differs = k != last;
+      order_[i] |= differs ? kFirst : 0;
+      ties |= !differs;
+      last = k;
     }
     return ties;
+  }
+
+  static int KeyBits(const auto& key) { return 8 * static_cast<int>(sizeof(key[0])); }
+
+  // Whether some of the group are still equal.
+  bool OrderGroup(const auto& key, int64_t begin, int64_t end) {
+    const int64_t n = end - begin;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint32_t position = order_[begin + i] & ~kFirst;
+      a_[i] = Record::Make(key[position], position);
+    }
+    const Record* found = internal::StableSort(a_, b_, n, KeyBits(key));
+    for (int64_t i = 0; i < n; ++i) order_[begin + i] = found[i].rest();
+    order_[begin] |= kFirst;
+    return MarkGroups(begin, end, [&](int64_t i) { return found[i].key(); });
+  }
+
+  // All groups by the key, as if they were one, and then each one's in that order to its place.
+  void OrderTogether(const auto& key) {
+    int64_t n = 0;
+    ForEachGroup([&](int64_t begin, int64_t end) {
+      next_[begin] = static_cast<uint32_t>(begin);
+      for (int64_t i = begin; i < end; ++i) {
+        const uint32_t position = order_[i] & ~kFirst;
+        group_[position] = static_cast<uint32_t>(begin);
+        a_[n++] = Record::Make(key[position], position);
+      }
+    });
+    const Record* found = internal::StableSort(a_, b_, n, KeyBits(key));
+    for (int64_t i = 0; i < n; ++i) {
+      const uint32_t position = found[i].rest();
+      uint32_t& at = order_[next_[group_[position]]++];
+      at = position | (at & kFirst);
+    }
   }
 
   // A key that is less than the last of those held goes behind those that are not greater, being later.
@@ -260,7 +314,10 @@ class RowSorter {
   void* const* out_;
   Record* a_;
   Record* b_;
-  uint32_t* order_;
+  // Of sorts by several keys.
+  uint32_t* order_;  ///< Positions in the order found so far, with marks.
+  uint32_t* group_;  ///< Of a position: where its group begins in the order.
+  uint32_t* next_;   ///< Where the next of the group that begins here goes.
 };
 
 }  // namespace
