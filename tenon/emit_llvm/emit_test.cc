@@ -78,6 +78,7 @@ TEST_P(PerIsa, Transposes) {
       }
       Expect(kernel, {.params = {50, 70}, .indices_per_call = 13});
     }
+    for (int64_t cols : {5, 16, 45}) Expect(testing::QuarterTurnKernel(type, 30, cols), {});
   }
 }
 

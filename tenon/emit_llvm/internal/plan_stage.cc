@@ -406,7 +406,9 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       if (node.op != Op::kRead) continue;
       const Access& access = an.reads[node.attr];
       if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty()) continue;
-      if (AccessCost(an, access, v) == kStrided && AccessCost(an, access, d) == kContiguous && (access.dims & Bit(v))) {
+      const double along = AccessCost(an, access, d);
+      if (AccessCost(an, access, v) == kStrided && (along == kContiguous || along == kReversed) &&
+          (access.dims & Bit(v))) {
         g += 1;
       }
     }

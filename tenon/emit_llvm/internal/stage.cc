@@ -615,7 +615,9 @@ bool FunctionEmitter::EmitTileRead(Val v) {
   const DType type = k_.buffers[read.buf].type;
   const auto along = static_cast<DimId>(lanes_.copy_dim);
   const auto across = static_cast<DimId>(lanes_.dim);
-  if (IsComplex(type) || !read.guard.empty() || ConstStride(access, along) != 1 || ConstStride(access, across) == 0 ||
+  const std::optional<int64_t> step = ConstStride(access, along);
+  const bool down = step == -1;
+  if (IsComplex(type) || !read.guard.empty() || !(step == 1 || down) || ConstStride(access, across) == 0 ||
       ConstStride(access, across) == 1) {
     return false;
   }
@@ -631,11 +633,14 @@ bool FunctionEmitter::EmitTileRead(Val v) {
   llvm::SmallVector<Value*, 16> rows;
   for (unsigned lane = 0; lane < lanes_.lanes; ++lane) {
     Value* offset = place.stride ? I64(*place.stride * lane) : b_.CreateMul(place.stride_value, I64(lane));
+    // The first copy's element is the last one in memory where places go down.
+    if (down) offset = b_.CreateSub(offset, I64(int64_t{bytes} * (lanes_.copies - 1)));
     Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset);
     rows.push_back(b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes)));
   }
   TransposeRows(b_, rows, bytes);
-  for (unsigned copy = 0; copy < lanes_.copies; ++copy) Set(v, copy, low_.FromMemory(type, rows[copy]));
+  for (unsigned copy = 0; copy < lanes_.copies; ++copy)
+    Set(v, copy, low_.FromMemory(type, rows[down ? lanes_.copies - 1 - copy : copy]));
   return true;
 }
 

@@ -178,6 +178,22 @@ Kernel TransposeKernel(DType type, bool bias) {
   return WithSplit(b, 1, 64);
 }
 
+Kernel QuarterTurnKernel(DType type, int64_t rows, int64_t cols) {
+  KernelBuilder b;
+  const DimId c = b.AddDim(Size::Of(cols));
+  const DimId r = b.AddDim(Size::Of(rows));
+  const Buf x = b.AddDense(BufKind::kArg, type, {rows, cols});
+  const Buf out = b.AddDense(BufKind::kOut, type, {cols, rows});
+  Axis down = At(c);
+  down.terms[0].coef = Size::Of(-1);
+  down.offset = Size::Of(cols - 1);
+  Stage s;
+  s.dims = {c, r};
+  s.stores.push_back({.buf = out, .at = {At(c), At(r)}, .guard = {}, .value = b.Read(x, {At(r), down})});
+  b.AddStage(s);
+  return WithSplit(b, 1, 64);
+}
+
 Kernel LogisticKernel(int64_t steps) {
   KernelBuilder b;
   const Buf in = b.AddDense(BufKind::kArg, f32, {1});

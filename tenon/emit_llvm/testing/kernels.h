@@ -22,6 +22,8 @@ kir::Kernel SoftmaxKernel();
 kir::Kernel ArgmaxKernel(DType index_type);
 /// out[c, r] = x[r, c] (+ bias[c]).
 kir::Kernel TransposeKernel(DType type, bool bias);
+/// out[c, r] = x[r, cols - 1 - c].
+kir::Kernel QuarterTurnKernel(DType type, int64_t rows, int64_t cols);
 /// c <- 3.9 c (1 - c), n times; one scalar.
 kir::Kernel LogisticKernel(int64_t steps);
 /// x <- x - (x^3 - 2) / (3 x^2) on 8 lanes while i < n.
