@@ -196,6 +196,13 @@ class Scheduler {
     return !here || TakesOver(writes, read, taken).any;
   }
 
+  /// Whether what the read finds is copied as a whole to what is written at its position.
+  bool IsCopied(const Events& writes, const Event& read) const {
+    return std::ranges::any_of(EventsAt(writes, read.position), [&](const Event& w) {
+      return w.write && IsCopiedAt(read.position, read.slot, w.slot);
+    });
+  }
+
   struct TakeOver {
     bool any = false;
     bool by_copy = false;
@@ -234,7 +241,9 @@ class Scheduler {
       if (r.position < first && (!in_loop || timeline_.LoopAround(r.position) == nullptr)) continue;
       if (r.position < first) return {};
       if (r.position > first) {
-        if (!MayReadWhileWritten(arg, events, r, first, taken, copied)) return {};
+        // Contents that a branch wants to copy are not those that are there first.
+        const bool stays = !IsCopied(events, r) && MayReadWhileWritten(arg, events, r, first, taken, copied);
+        if (!stays) return {};
         continue;
       }
       const TakeOver takes = TakesOver(events, r, taken);
