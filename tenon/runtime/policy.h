@@ -32,6 +32,12 @@ inline constexpr int64_t kSweptBytes = int64_t{16} << 20;
 /// longer than to copy it.
 inline constexpr int64_t kMaxWaitingBytes = 64 << 10;
 
+/// Copies from here on, which take as long as it takes to wake a thread several times, are shared by the threads, in
+/// pieces that are long runs for memory; one thread moves so many bytes in a nanosecond, at least.
+inline constexpr int64_t kSharedCopyBytes = 512 << 10;
+inline constexpr int64_t kCopyPieceBytes = 128 << 10;
+inline constexpr int64_t kCopyBytesPerNs = 16;
+
 /// Copies of an accelerator are cut into pieces of so many elements: that many are worth a group of its lanes.
 inline constexpr int64_t kCopyGrain = 1024;
 /// Loops of known trips are recorded trip by trip up to so many launches: a megabyte or so of commands.

@@ -397,6 +397,28 @@ TEST_F(ProgramTest, CopiesOfWhatOverlapsAreRefused) {
   EXPECT_TRUE(Run(p, {}, {in}, {}).ok());
 }
 
+// In pieces of whole rows, or of bytes where both sides lie alike; neither count is a whole number of pieces.
+TEST_F(ProgramTest, LargeCopiesMoveEveryElement) {
+  constexpr int64_t kRows = 1031, kColumns = 257;
+  std::vector<float> in(kRows * kColumns), alike(in.size()), turned(in.size());
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
+  plan::Plan p;
+  const Shape shape{DType::kF32, {kRows, kColumns}};
+  p.inputs = {{shape, {kColumns, 1}, ""}};
+  p.outputs = {{shape, {kColumns, 1}, ""}, {shape, {1, kRows}, ""}};
+  p.slots = {F32(SlotKind::kArg, 0, 0, {kRows, kColumns}), F32(SlotKind::kOut, 0, 0, {kRows, kColumns}),
+             F32(SlotKind::kOut, 1, 0, {kRows, kColumns})};
+  p.slots[2].stride_elems = {1, kRows};
+  p.steps = {{plan::CopyStep{0, 1}}, {plan::CopyStep{0, 2}}};
+  const Status s = Run(p, {}, {in.data()}, {alike.data(), turned.data()});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(alike, in);
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t c = 0; c < kColumns; ++c)
+      ASSERT_EQ(turned[static_cast<size_t>(c * kRows + r)], in[static_cast<size_t>(r * kColumns + c)]) << r << " " << c;
+  }
+}
+
 TEST_F(ProgramTest, CarriesTradePlaces) {
   plan::Plan p;
   const Shape two{DType::kF32, {2}};

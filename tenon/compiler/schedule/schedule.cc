@@ -198,9 +198,8 @@ class Scheduler {
 
   /// Whether what the read finds is copied as a whole to what is written at its position.
   bool IsCopied(const Events& writes, const Event& read) const {
-    return std::ranges::any_of(EventsAt(writes, read.position), [&](const Event& w) {
-      return w.write && IsCopiedAt(read.position, read.slot, w.slot);
-    });
+    return std::ranges::any_of(EventsAt(writes, read.position),
+                               [&](const Event& w) { return w.write && IsCopiedAt(read.position, read.slot, w.slot); });
   }
 
   struct TakeOver {

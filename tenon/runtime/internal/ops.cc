@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "tenon/base/small_vector.h"
 #include "tenon/base/strided_copy.h"
@@ -98,19 +99,59 @@ Status KernelOp::Run(const Frame& frame) const {
   return OkStatus();
 }
 
+namespace {
+
+/// Whether the strides leave no byte out, whatever the order of the dims.
+bool IsDense(const Dims& dims, const Dims& stride_bytes, int64_t element_bytes) {
+  SmallVector<std::pair<int64_t, int64_t>, 8> by_stride;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] != 1) by_stride.push_back({stride_bytes[d], dims[d]});
+  }
+  std::sort(by_stride.begin(), by_stride.end());
+  int64_t next = element_bytes;
+  for (const auto& [stride, extent] : by_stride) {
+    if (stride != next) return false;
+    next *= extent;
+  }
+  return true;
+}
+
+}  // namespace
+
 CopyOp::CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes)
     : from_(from),
       to_(to),
       from_stride_bytes_(Bytes(from_strides, element_bytes)),
       to_stride_bytes_(Bytes(to_strides, element_bytes)),
       dims_(std::move(dims)),
-      element_bytes_(element_bytes) {}
+      element_bytes_(element_bytes),
+      bytes_(NumElements(dims_) * element_bytes) {
+  if (bytes_ < policy::kSharedCopyBytes) return;
+  if (from_stride_bytes_ == to_stride_bytes_ && IsDense(dims_, from_stride_bytes_, element_bytes_)) {
+    dims_ = {bytes_};
+    from_stride_bytes_ = to_stride_bytes_ = {1};
+    element_bytes_ = 1;
+  }
+  piece_ = std::max<int64_t>(1, policy::kCopyPieceBytes / (bytes_ / dims_[0]));
+}
+
+void CopyOp::Piece(std::byte* from, std::byte* to, int64_t begin, int64_t end) const {
+  Dims dims = dims_;
+  dims[0] = end - begin;
+  StridedCopy(to + begin * to_stride_bytes_[0], to_stride_bytes_, from + begin * from_stride_bytes_[0],
+              from_stride_bytes_, dims, element_bytes_);
+}
 
 Status CopyOp::Run(const Frame& frame) const {
   std::byte* from = from_.In(frame);
   std::byte* to = to_.In(frame);
   if (from == to && from_stride_bytes_ == to_stride_bytes_) return OkStatus();  // A donated argument that is returned.
-  StridedCopy(to, to_stride_bytes_, from, from_stride_bytes_, dims_, element_bytes_);
+  if (piece_ == 0) {
+    StridedCopy(to, to_stride_bytes_, from, from_stride_bytes_, dims_, element_bytes_);
+    return OkStatus();
+  }
+  frame.pool.ParallelFor((dims_[0] + piece_ - 1) / piece_, bytes_ / policy::kCopyBytesPerNs,
+                         [&](int64_t i) { Piece(from, to, i * piece_, std::min(dims_[0], (i + 1) * piece_)); });
   return OkStatus();
 }
 

@@ -96,9 +96,13 @@ class CopyOp final : public BoundOp {
   Status Run(const Frame& frame) const override;
 
  private:
+  void Piece(std::byte* from, std::byte* to, int64_t begin, int64_t end) const;
+
   Place from_, to_;
   Dims from_stride_bytes_, to_stride_bytes_, dims_;
   int64_t element_bytes_;
+  int64_t bytes_;
+  int64_t piece_ = 0;  ///< Of the first dim, that one thread copies at once; 0: all of it.
 };
 
 /// Copies one after the other; some values wait in memory of the op's own until what they overwrite was read.
