@@ -5,9 +5,14 @@
 #include <Eigen/QR>
 
 #include "tenon/lapack/matrix.h"
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack {
 namespace {
+
+/// Elements of the largest matrix that is worked on column by column: beyond the second-level cache, products of blocks
+/// wait less for memory.
+constexpr int64_t kMostInVectors = int64_t{1} << 18;
 
 /// Multiplies what lies on and above the diagonal.
 template <class T>
@@ -26,6 +31,16 @@ Status Geqrf(Call& call) {
     Matrix<T> x = In(a, i);
     const Real<T> scale = ScaleOf(x);
     x *= scale;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (m * n <= kMostInVectors) {
+        Padded<T> padded = ToPadded(x);
+        FactorQr(padded, taus.at(i));
+        x = View(padded);
+        ScaleUpper(x, 1 / scale);
+        Out(r, i) = x;
+        return;
+      }
+    }
     Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> qr(x);
     ScaleUpper(x, 1 / scale);
     Out(r, i) = x;
@@ -98,14 +113,22 @@ Status Orgqr(Call& call) {
   const int64_t m = extents.rows, n = extents.cols, k = call.InnerExtent(1);
   const auto a = call.MatrixIn<T>(0, m, n);
   const auto taus = call.VectorIn<T>(1, k);
-  const auto q = call.MatrixOut<T>(0, m, n);
+  const auto q_out = call.MatrixOut<T>(0, m, n);
   if (k > std::min(m, n)) call.Refuse(InvalidArgument("more reflectors than rows or columns"));
   return call.ForEach([&](int64_t i) {
     const Matrix<T> v = In(a, i);
     const Vector<T> tau = In(taus, i);
     Matrix<T> x = Matrix<T>::Identity(m, n);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (m >= n && m * n <= kMostInVectors) {
+        Padded<T> q = ToPadded(x);
+        MultiplyReflectors(ToPadded(v), 0, tau.data(), k, q);
+        Out(q_out, i) = View(q);
+        return;
+      }
+    }
     if (k > 0) Eigen::householderSequence(v.leftCols(k), tau).applyThisOnTheLeft(x);
-    Out(q, i) = x;
+    Out(q_out, i) = x;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "tenon/lapack/matrix.h"
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack {
 namespace {
@@ -22,6 +23,22 @@ bool LowerIsFinite(const Matrix<T>& a) {
   return true;
 }
 
+/// The same of real matrices, by vectors of their columns.
+template <class T>
+bool EigenInVectors(const Matrix<T>& lower, bool vectors, Eigen::Map<Matrix<T>> v, T* values) {
+  const T scale = ScaleOf(lower);
+  Padded<T> a(lower.rows(), lower.cols());
+  View(a) = lower.template selfadjointView<Eigen::Lower>();
+  View(a) *= scale;
+  if (!SymmetricEigen(a, values, vectors)) return false;
+  for (int64_t j = 0; j < a.columns(); ++j) values[j] /= scale;
+  if (vectors)
+    v = View(a);
+  else
+    v = lower;
+  return true;
+}
+
 /// Eigenvalues in ascending order and, with mode V, vectors. What is not finite has NaN for both, and an info above 0.
 template <class T>
 Status Syevd(Call& call) {
@@ -36,6 +53,9 @@ Status Syevd(Call& call) {
     if (n == 0) return;
     const Matrix<T> x = Lower(a, i, uplo);
     if (LowerIsFinite(x)) {
+      if constexpr (std::is_floating_point_v<T>) {
+        if (EigenInVectors(x, mode == 'V', Out(v, i), w.at(i))) return;
+      }
       const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(
           x, mode == 'V' ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
       if (solver.info() == Eigen::Success) {
