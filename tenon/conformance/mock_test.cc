@@ -74,12 +74,11 @@ RunOptions Options(const std::string& fault) {
   return options;
 }
 
-// What becomes of the tests with this fault installed.
-Result<Report> RunFault(const std::string& fault) {
+// What becomes of the tests with this fault installed, each of which may take so long.
+Result<Report> RunFault(const std::string& fault, double timeout_s = RunOptions().timeout_s) {
   RunOptions options = Options(fault);
   options.jobs = 2;
-  // Tests take hundredths of a second, but some faults make them wait for what never comes.
-  if (!fault.empty()) options.timeout_s = 3;
+  options.timeout_s = timeout_s;
   options.batch = 1000;
   // Programs of single ops are shown to fail elsewhere: the mock has next to no ops.
   options.skips = {"op.*", "buffers.large", "execute.large"};
@@ -96,8 +95,18 @@ std::set<std::string> Passing(const Result<Report>& report) {
   return passing;
 }
 
-// Passing(RunFault(fault)) for each fault, some at a time.
-std::vector<std::set<std::string>> PassingForEach(const std::vector<Fault>& faults) {
+// Tests take hundredths of a second, but some faults make them wait for what never comes. So long they may take then:
+// many times what the longest one took, where others run beside it and instrumented code takes longer, too.
+double PatienceOf(const Report& without_fault) {
+  double longest = 0;
+  for (const TestResult& result : without_fault.results) {
+    if (result.name != kSlowTest) longest = std::max(longest, result.seconds);
+  }
+  return std::max(3.0, 10 * longest);
+}
+
+// Passing(RunFault(fault, timeout_s)) for each fault, some at a time.
+std::vector<std::set<std::string>> PassingForEach(const std::vector<Fault>& faults, double timeout_s) {
   std::vector<std::set<std::string>> passing(faults.size());
   // What hangs takes longest and begins first.
   std::vector<size_t> order(faults.size());
@@ -105,7 +114,8 @@ std::vector<std::set<std::string>> PassingForEach(const std::vector<Fault>& faul
   std::stable_partition(order.begin(), order.end(), [&](size_t i) { return faults[i].name.starts_with("hang_"); });
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i; (i = next++) < order.size();) passing[order[i]] = Passing(RunFault(faults[order[i]].name));
+    for (size_t i; (i = next++) < order.size();)
+      passing[order[i]] = Passing(RunFault(faults[order[i]].name, timeout_s));
   };
   std::vector<std::thread> threads;
   // More than there are cores: much of the time goes by in waiting for what never comes.
@@ -128,7 +138,7 @@ TEST(MockTest, EachFaultMakesItsTestsFail) {
   std::vector<Fault> faults = Faults();
   ASSERT_GE(faults.size(), 50u);
   if (!only.empty()) std::erase_if(faults, [&](const Fault& fault) { return !GlobMatch(only, fault.name); });
-  std::vector<std::set<std::string>> passing = PassingForEach(faults);
+  std::vector<std::set<std::string>> passing = PassingForEach(faults, PatienceOf(*without_fault));
   for (size_t i = 0; i < faults.size(); ++i) {
     const Fault& fault = faults[i];
     std::string spared, hit;

@@ -1,5 +1,7 @@
 // The loops over columns: against plain sums in long double, and with the same bits at every set of instructions.
 
+#include "tenon/lapack/internal/columns.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "tenon/isa/isa.h"
-#include "tenon/lapack/internal/columns.h"
 
 namespace tenon::lapack::internal {
 namespace {
@@ -85,8 +86,8 @@ TYPED_TEST(ColumnsTest, ReflectsMultipliesAndUpdates) {
           for (int64_t j = 0; j < n; ++j) {
             for (int64_t i = 0; i < n; ++i) {
               const auto x = static_cast<size_t>(i), y = static_cast<size_t>(j);
-              const long double want = c.at(i, j) - static_cast<long double>(c.v[x]) * c.w[y] -
-                                       static_cast<long double>(c.w[x]) * c.v[y];
+              const long double want =
+                  c.at(i, j) - static_cast<long double>(c.v[x]) * c.w[y] - static_cast<long double>(c.w[x]) * c.v[y];
               EXPECT_NEAR(updated[static_cast<size_t>(j * c.stride + i)], static_cast<double>(want), Bound<T>(2));
             }
           }

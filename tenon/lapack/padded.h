@@ -11,7 +11,7 @@ namespace tenon::lapack {
 template <class T>
 auto View(Padded<T>& p) {
   return Eigen::Map<Matrix<T>, 0, Eigen::OuterStride<>>(p.at(0, 0), p.rows(), p.columns(),
-                                                       Eigen::OuterStride<>(p.stride()));
+                                                        Eigen::OuterStride<>(p.stride()));
 }
 
 template <class T>

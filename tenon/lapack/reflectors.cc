@@ -189,9 +189,8 @@ bool SymmetricEigen(Padded<T>& a, T* values, bool vectors) {
   }
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
-    return values[x] < values[y] || (values[x] == values[y] && x < y);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](int64_t x, int64_t y) { return values[x] < values[y] || (values[x] == values[y] && x < y); });
   const std::vector<T> found(values, values + n);
   for (int64_t j = 0; j < n; ++j) {
     const int64_t from = order[static_cast<size_t>(j)];
@@ -201,9 +200,9 @@ bool SymmetricEigen(Padded<T>& a, T* values, bool vectors) {
   return true;
 }
 
-#define TENON_INSTANTIATE(T)                                                    \
-  template class Padded<T>;                                                     \
-  template void FactorQr<T>(Padded<T>&, T*);                                    \
+#define TENON_INSTANTIATE(T)                                                                     \
+  template class Padded<T>;                                                                      \
+  template void FactorQr<T>(Padded<T>&, T*);                                                     \
   template void MultiplyReflectors<T>(const Padded<T>&, int64_t, const T*, int64_t, Padded<T>&); \
   template bool SymmetricEigen<T>(Padded<T>&, T*, bool)
 TENON_INSTANTIATE(float);

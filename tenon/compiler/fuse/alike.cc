@@ -47,8 +47,8 @@ bool Likeness::AreAlike(NodeId a, NodeId b) {
 /// Values from outside look alike when they have one shape, and views and constants are the same; what they are made of
 /// then lies in memory.
 bool Likeness::Match(Ref a, Ref b) {
-  const auto shows = [](const GraphNode& node) {
-    return IsPureView(node) || node.op == OpCode::kBarrier || KindOfOp(node.op) == OpKind::kLeaf;
+  const auto shows = [this](const GraphNode& node) {
+    return IsPureView(p_, node) || node.op == OpCode::kBarrier || KindOfOp(node.op) == OpKind::kLeaf;
   };
   // A list of its own: views of views may be deeper than calls can be.
   std::vector<std::pair<Ref, Ref>> open = {{a, b}};

@@ -9,7 +9,7 @@
 
 namespace tenon::compiler {
 
-bool IsPureView(const GraphNode& node) {
+bool IsPureView(const Program& p, const GraphNode& node) {
   switch (node.op) {
     case OpCode::kTranspose:
     case OpCode::kReshape:
@@ -17,6 +17,11 @@ bool IsPureView(const GraphNode& node) {
     case OpCode::kReverse:
     case OpCode::kBroadcast:
       return true;
+    case OpCode::kBitcast: {
+      // Bits that fill no byte lie in it as their type wants.
+      const DType to = node.shape().dtype, from = p.shape(node.in[0]).dtype;
+      return DTypeBits(to) == 8 * ByteWidth(to) && (!KernelCanHold(to) || !KernelCanHold(from));
+    }
     default:
       return false;
   }

@@ -50,8 +50,9 @@ struct Clustering {
 
 /// Whether a node can be computed inside a kernel at all.
 bool IsFusible(const Program& program, NodeId id);
-/// Whether the node only renames the elements of its first operand (a strided view of it).
-bool IsPureView(const GraphNode& node);
+/// Whether the node only renames the elements of its first operand (a strided view of it), or their
+/// bits where kernels hold none of its type.
+bool IsPureView(const Program& p, const GraphNode& node);
 /// A pad with padding between elements.
 bool HasInteriorPad(const Program& program, const GraphNode& node);
 

@@ -15,7 +15,7 @@ Finishes::Finishes(const Program& program, const Block& block, const Captures& c
   if (std::none_of(block.nodes.begin(), block.nodes.end(), [&](NodeId id) { return IsProduct(p_[id]); })) return;
   for (NodeId id : block.nodes) {
     for (Ref r : p_[id].in) {
-      if (IsProduct(p_[r.node]) || IsPureView(p_[r.node])) users_[r.node].push_back(id);
+      if (IsProduct(p_[r.node]) || IsPureView(p_, p_[r.node])) users_[r.node].push_back(id);
     }
     for (NodeId captured : captures.Of(id)) in_memory_.insert(captured);
   }
@@ -36,7 +36,7 @@ std::vector<NodeId> Finishes::UsersOf(NodeId product) const {
     for (NodeId user : found->second) {
       if (std::find(users.begin(), users.end(), user) != users.end()) continue;
       users.push_back(user);
-      if (IsPureView(p_[user])) open.push_back(user);
+      if (IsPureView(p_, p_[user])) open.push_back(user);
     }
   }
   return users;

@@ -611,7 +611,7 @@ class Former {
     auto it = place_of_.find(node(at).in[0].node);
     while (it != place_of_.end() && users_[it->second].size() == 1 && !escapes_[it->second] && fusible_[it->second]) {
       const GraphNode& from = node(it->second);
-      if (!IsPureView(from)) {
+      if (!IsPureView(p_, from)) {
         return (KindOfOp(from.op) == OpKind::kElementwise || from.op == OpCode::kIota) &&
                kept < policy::kLittleOfAll * static_cast<double>(NumElements(from.shape().dims));
       }
@@ -627,7 +627,7 @@ class Former {
     const bool stored = stored_[at];
     const bool escapes = escapes_[at] || stored || IsReadFromMemory(at);
     if (to.empty() && !escapes) return;  // Nobody wants it.
-    if (IsPureView(node) && escapes && !KeepsLittle(at)) return PlaceView(at, to);
+    if (IsPureView(p_, node) && escapes && !KeepsLittle(at)) return PlaceView(at, to);
     if (node.op == OpCode::kConcatenate || HasInteriorPad(p_, node) || node.op == OpCode::kDynamicUpdate) {
       // Small concatenations are selected between where they are used.
       const bool few = node.in.size() <= policy::kMaxSelectedParts &&
@@ -661,7 +661,7 @@ class Former {
     if (!spread && !loop_reduce && to.size() == 1 && escapes && cheap && scalar && HasRoom(to[0].cluster, at)) {
       Join(to[0].cluster, at, std::move(to[0].alignment));  // Stored for others, computed again here.
     }
-    if (IsPureView(node)) {  // Not worth a kernel: who reads it looks through it.
+    if (IsPureView(p_, node)) {  // Not worth a kernel: who reads it looks through it.
       to.clear();
       return PlaceView(at, to);
     }
@@ -827,7 +827,7 @@ class Former {
       const auto in = place_of_.find(array);
       if (in == place_of_.end()) return kNowhere;
       if (stored_by[in->second] >= 0) return in->second;
-      if (!IsPureView(p_[array])) return kNowhere;
+      if (!IsPureView(p_, p_[array])) return kNowhere;
       array = p_[array].in[0].node;
     }
   }

@@ -94,6 +94,9 @@ std::optional<View> Fuser::DeriveView(const GraphNode& node, const View& from) {
       view.strides = *std::move(strides);
       break;
     }
+    case OpCode::kBitcast:
+      view.dtype = node.shape().dtype;
+      break;
     default:
       return std::nullopt;
   }
@@ -115,7 +118,7 @@ Result<View> Fuser::ViewOf(Ref r, Seq& out) {
       Bind(r, *view);
     } else if (node.op == OpCode::kBarrier) {
       r = node.in[r.result];
-    } else if (IsPureView(node)) {
+    } else if (IsPureView(p_, node)) {
       through.push_back(r);
       r = node.in[0];
     } else {
@@ -207,7 +210,7 @@ Status Fuser::EmitNode(NodeId id, Seq& out) {
     case OpCode::kCustomCall:
       return EmitCustomCall(id, out);
     default: {
-      if (IsPureView(node)) return OkStatus();
+      if (IsPureView(p_, node)) return OkStatus();
       Status why;
       TENON_ASSIGN_OR_RETURN(const bool driven, EmitDriver(id, out, why));
       if (driven) return OkStatus();

@@ -72,7 +72,7 @@ std::unordered_map<NodeId, Dims> LayoutsOfResults(const Program& program, const 
         wanted = *below;
       } else {
         const bool dense = wanted == RowMajorStridesElems(node.shape().dims);
-        if (node.out.size() == 1 && !IsPureView(node) && !dense && NumElements(node.shape().dims) > 1)
+        if (node.out.size() == 1 && !IsPureView(program, node) && !dense && NumElements(node.shape().dims) > 1)
           layouts.emplace(at.node, wanted);
         break;
       }

@@ -8,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/policy.h"
 #include "tenon/compiler/import/random_bits.h"
+#include "tenon/compiler/import/scales.h"
 #include "tenon/compiler/import/special.h"
 #include "tenon/compiler/import/writer.h"
 #include "tenon/compiler/ir/ir.h"
@@ -451,6 +452,10 @@ Results Expanded(mlir::Operation* op) {
     const std::optional<Value> numbers = RandomNumbers(mlir::cast<stablehlo::RngOp>(op));
     return numbers ? Results({*numbers}) : std::nullopt;
   }
+  if (name == "convert") {
+    const std::optional<Value> scale = ConvertedScale(op);
+    return scale ? Results({*scale}) : std::nullopt;
+  }
   if (name == "map") return Mapped(op);
   if (name == "einsum") return Einsum(op);
   if (name == "if" || name == "case") return Chosen(op, name == "if");
@@ -467,9 +472,9 @@ Status ExpandOps(mlir::ModuleOp module) {
     const bool may =
         llvm::StringSwitch<bool>(name)
             .Cases({"stablehlo.batch_norm_inference", "stablehlo.batch_norm_training", "stablehlo.batch_norm_grad",
-                    "stablehlo.rng_bit_generator", "stablehlo.rng", "stablehlo.map", "stablehlo.einsum", "stablehlo.if",
-                    "stablehlo.case", "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice",
-                    "stablehlo.torch_index_select"},
+                    "stablehlo.rng_bit_generator", "stablehlo.rng", "stablehlo.convert", "stablehlo.map",
+                    "stablehlo.einsum", "stablehlo.if", "stablehlo.case", "stablehlo.get_dimension_size",
+                    "stablehlo.real_dynamic_slice", "stablehlo.torch_index_select"},
                    true)
             .StartsWith("stablehlo.dynamic_", true)
             .StartsWith("chlo.", true)

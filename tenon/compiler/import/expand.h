@@ -7,9 +7,10 @@
 
 namespace tenon::compiler {
 
-/// Writes batch norms, random bits and numbers, `map`, `einsum`, client ops (special functions of real numbers among
-/// them) and ops of dynamic shapes whose shapes are known in the ops that the graph has. What has no such form stays as
-/// it is. INVALID_ARGUMENT where sizes that a program gives as numbers do not fit its types.
+/// Writes batch norms, random bits and numbers, conversions of f8E8M0FNU, `map`, `einsum`, client ops (special
+/// functions of real numbers among them) and ops of dynamic shapes whose shapes are known in the ops that the graph
+/// has. What has no such form stays as it is. INVALID_ARGUMENT where sizes that a program gives as numbers do not fit
+/// its types.
 Status ExpandOps(mlir::ModuleOp module);
 
 }  // namespace tenon::compiler
