@@ -16,8 +16,8 @@ struct Layout {
   unsigned width;
   uint64_t mantissa_bits, rebias, first, nan;
 };
-constexpr Layout kF32{32, 23, 0, 0x00400000, 0x7fc00000};  // structural: its bits
-constexpr Layout kBf16{16, 7, 0, 0x0040, 0x7fc0};  // structural: its bits
+constexpr Layout kF32{32, 23, 0, 0x00400000, 0x7fc00000};                                   // structural: its bits
+constexpr Layout kBf16{16, 7, 0, 0x0040, 0x7fc0};                                           // structural: its bits
 constexpr Layout kF64{64, 52, 1023 - 127, uint64_t{1023 - 127} << 52, 0x7ff8000000000000};  // structural: its bits
 
 class Scales {
@@ -38,8 +38,8 @@ class Scales {
     return w_.Convert(w_.Op("stablehlo.bitcast_convert", word, type_.clone(made)), to);
   }
 
-  /// To the nearest power, up from the middle; of what lies below the second code, up from the first one on. What has no
-  /// power near it, zero and negative numbers among them, is NaN.
+  /// To the nearest power, up from the middle; of what lies below the second code, up from the first one on. What has
+  /// no power near it, zero and negative numbers among them, is NaN.
   Value ToScale(Value x, mlir::Type scale) {
     words_ = type_.clone(w_.Unsigned(kF32.width));
     const Value word = w_.Op("stablehlo.bitcast_convert", InF32(x), words_);
@@ -57,8 +57,8 @@ class Scales {
   Value InF32(Value x) {
     if (!TensorOf(x).getElementType().isBF16()) return w_.Convert(x, w_.f32());
     const Value half = w_.Op("stablehlo.bitcast_convert", x, type_.clone(w_.Unsigned(kBf16.width)));
-    const Value word = w_.Binary("stablehlo.shift_left", w_.Convert(half, w_.Unsigned(kF32.width)),
-                                 Number(kF32.width - kBf16.width));
+    const Value word =
+        w_.Binary("stablehlo.shift_left", w_.Convert(half, w_.Unsigned(kF32.width)), Number(kF32.width - kBf16.width));
     return w_.Op("stablehlo.bitcast_convert", word, type_.clone(w_.f32()));
   }
   Value Number(uint64_t n) { return w_.Ints(words_, {n}); }
