@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tenon/ffi_host/registry.h"
@@ -86,6 +87,23 @@ TYPED_TEST(Lapack, OrgqrTakesFewerReflectorsThanColumns) {
   EXPECT_EQ(CallRoutine(OrthogonalProduct<T>(), {&whole, &more}, {&q}).code(), Code::kInvalidArgument);
 }
 
+/// Wants the Hermitian x = v w v^H for matrix i, with orthonormal v and ascending w.
+template <class T>
+void ExpectEigen(const Exact& x, Array& v, Array& w, int64_t i) {
+  using Real = typename Traits<T>::Real;
+  const int64_t n = x.rows;
+  const Exact vectors(v.as<T>() + i * n * n, n, n);
+  Exact scaled = vectors;
+  const Real* values = w.as<Real>() + i * n;
+  EXPECT_TRUE(std::is_sorted(values, values + n));
+  for (int64_t col = 0; col < n; ++col) {
+    for (int64_t row = 0; row < n; ++row) scaled(row, col) *= static_cast<long double>(values[col]);
+  }
+  EXPECT_LE(Distance(Times(x, vectors), scaled), Bound<T>(n, n) * Norm(x));
+  EXPECT_LE(Distance(Times(Adjoint(vectors), vectors), Unit(n)),
+            Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+}
+
 TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;
@@ -99,22 +117,60 @@ TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
       ASSERT_TRUE(s.ok()) << s.ToString();
       for (int64_t i = 0; i < batch; ++i) {
         EXPECT_EQ(info.as<int32_t>()[i], 0);
-        Exact x(a.as<T>() + i * n * n, n, n), scaled(v.as<T>() + i * n * n, n, n);
+        Exact x(a.as<T>() + i * n * n, n, n);
         for (int64_t row = 0; row < n; ++row) {
           x(row, row) = x(row, row).real();
           for (int64_t col = row + 1; col < n; ++col)
             (uplo == 'L' ? x(row, col) : x(col, row)) = std::conj(uplo == 'L' ? x(col, row) : x(row, col));
         }
-        const Exact vectors = scaled;
-        const Real* values = w.as<Real>() + i * n;
-        EXPECT_TRUE(std::is_sorted(values, values + n));
-        for (int64_t col = 0; col < n; ++col) {
-          for (int64_t row = 0; row < n; ++row) scaled(row, col) *= static_cast<long double>(values[col]);
-        }
-        EXPECT_LE(Distance(Times(x, vectors), scaled), Bound<T>(n, n) * Norm(x));
-        EXPECT_LE(Distance(Times(Adjoint(vectors), vectors), Unit(n)),
-                  Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+        ExpectEigen<T>(x, v, w, i);
       }
+    }
+  }
+}
+
+/// Symmetric matrices with equal, close and vanishing eigenvalues, and of entries of very different sizes.
+std::vector<std::pair<const char*, Exact>> HardMatrices(int64_t n) {
+  std::vector<std::pair<const char*, Exact>> all;
+  const auto add = [&](const char* name, auto entry) {
+    Exact x(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) x(i, j) = entry(std::max(i, j), std::min(i, j));
+    }
+    all.emplace_back(name, std::move(x));
+  };
+  const auto wave = [](int64_t i) { return std::sin(static_cast<long double>(7 * i + 1)); };
+  add("zero", [](int64_t, int64_t) { return 0.0L; });
+  add("one", [](int64_t i, int64_t j) { return i == j ? 1.0L : 0.0L; });
+  add("all ones", [](int64_t, int64_t) { return 1.0L; });
+  add("rank one", [&](int64_t i, int64_t j) { return wave(i) * wave(j); });
+  add("Hilbert", [](int64_t i, int64_t j) { return 1.0L / static_cast<long double>(i + j + 1); });
+  add("neighbours", [](int64_t i, int64_t j) { return i == j + 1 ? 1.0L : 0.0L; });
+  add("Wilkinson", [n](int64_t i, int64_t j) {
+    return i == j ? std::abs(static_cast<long double>(2 * i - n + 1)) / 2 : i == j + 1 ? 1.0L : 0.0L;
+  });
+  add("falling",
+      [&](int64_t i, int64_t j) { return wave(i * i + j) * std::pow(2.0L, static_cast<long double>(-i - j)); });
+  add("rising",
+      [&](int64_t i, int64_t j) { return wave(i * i + j) * std::pow(2.0L, static_cast<long double>(i + j - 2 * n)); });
+  add("blocks", [](int64_t i, int64_t j) { return i / 3 != j / 3 ? 0.0L : i == j ? 2.0L : i == j + 1 ? 1.0L : 0.0L; });
+  return all;
+}
+
+TYPED_TEST(Lapack, EigenvaluesOfHardMatrices) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  for (int64_t n : {1, 2, 3, 16, 17, 50}) {
+    for (const auto& [name, exact] : HardMatrices(n)) {
+      SCOPED_TRACE(testing::Message() << name << " of " << n);
+      Array a = Array::Of<T>({1, n, n}), v = a, w = Array::Of<Real>({1, n}), info = Array::Of<int32_t>({1});
+      for (size_t k = 0; k < exact.data.size(); ++k)
+        a.as<T>()[k] = static_cast<T>(static_cast<Real>(exact.data[k].real()));
+      const Status s = CallRoutine(Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "syevd" : "heevd"), {&a},
+                                   {&v, &w, &info}, {Letter("mode", 'V'), Letter("uplo", 'L')});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      EXPECT_EQ(info.as<int32_t>()[0], 0);
+      ExpectEigen<T>(Exact(a.as<T>(), n, n), v, w, 0);
     }
   }
 }
