@@ -1,4 +1,4 @@
-# The two functions through which every folder declares what it builds. One folder is one library.
+# The functions through which every folder declares what it builds. One folder is one library.
 
 # tenon_library(NAME base
 #   HDRS ...            public headers, each must compile alone
@@ -98,6 +98,16 @@ function(tenon_executable)
     target_link_options(${A_NAME} PRIVATE -Wl,--exclude-libs,ALL)
   endif()
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endfunction()
+
+# tenon_isa_objects(TARGET FLAGS SOURCES...): an object library of sources for one set of vector instructions; everything else is compiled
+# for the baseline. A library takes it among its sources, as $<TARGET_OBJECTS:TARGET>.
+function(tenon_isa_objects target flags)
+  add_library(${target} OBJECT ${ARGN})
+  _tenon_compile_settings(${target} PCH OFF)
+  target_compile_options(${target} PRIVATE -O2 ${flags})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_features(${target} PRIVATE cxx_std_20)
 endfunction()
 
 # _tenon_compile_settings(TARGET [MLIR ON] [LLVM ON] [TEST ON] [PCH NAME|OFF]): what every Tenon source is compiled with: warnings,
