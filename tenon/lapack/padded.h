@@ -14,9 +14,10 @@ auto View(Padded<T>& p) {
                                                         Eigen::OuterStride<>(p.stride()));
 }
 
-template <class T>
-Padded<T> ToPadded(const Matrix<T>& a) {
-  Padded<T> p(a.rows(), a.cols());
+/// A copy of what Eigen has or makes.
+template <class M>
+Padded<typename M::Scalar> ToPadded(const M& a) {
+  Padded<typename M::Scalar> p(a.rows(), a.cols());
   View(p) = a;
   return p;
 }

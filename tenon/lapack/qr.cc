@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kMostInVectors = int64_t{1} << 18;
 
 /// Multiplies what lies on and above the diagonal.
-template <class T>
-void ScaleUpper(Matrix<T>& a, Real<T> by) {
+template <class M>
+void ScaleUpper(M& a, Real<typename M::Scalar> by) {
   for (Eigen::Index j = 0; j < a.cols(); ++j) a.col(j).head(std::min(j + 1, a.rows())) *= by;
 }
 
@@ -35,9 +35,9 @@ Status Geqrf(Call& call) {
       if (m * n <= kMostInVectors) {
         Padded<T> padded = ToPadded(x);
         FactorQr(padded, taus.at(i));
-        x = View(padded);
-        ScaleUpper(x, 1 / scale);
-        Out(r, i) = x;
+        auto packed = View(padded);
+        ScaleUpper(packed, 1 / scale);
+        Out(r, i) = packed;
         return;
       }
     }
@@ -113,22 +113,22 @@ Status Orgqr(Call& call) {
   const int64_t m = extents.rows, n = extents.cols, k = call.InnerExtent(1);
   const auto a = call.MatrixIn<T>(0, m, n);
   const auto taus = call.VectorIn<T>(1, k);
-  const auto q_out = call.MatrixOut<T>(0, m, n);
+  const auto q = call.MatrixOut<T>(0, m, n);
   if (k > std::min(m, n)) call.Refuse(InvalidArgument("more reflectors than rows or columns"));
   return call.ForEach([&](int64_t i) {
-    const Matrix<T> v = In(a, i);
-    const Vector<T> tau = In(taus, i);
-    Matrix<T> x = Matrix<T>::Identity(m, n);
     if constexpr (std::is_floating_point_v<T>) {
       if (m >= n && m * n <= kMostInVectors) {
-        Padded<T> q = ToPadded(x);
-        MultiplyReflectors(ToPadded(v), 0, tau.data(), k, q);
-        Out(q_out, i) = View(q);
+        Padded<T> x = ToPadded(Matrix<T>::Identity(m, n));
+        MultiplyReflectors(ToPadded(In(a, i)), 0, taus.at(i), k, x);
+        Out(q, i) = View(x);
         return;
       }
     }
+    const Matrix<T> v = In(a, i);
+    const Vector<T> tau = In(taus, i);
+    Matrix<T> x = Matrix<T>::Identity(m, n);
     if (k > 0) Eigen::householderSequence(v.leftCols(k), tau).applyThisOnTheLeft(x);
-    Out(q_out, i) = x;
+    Out(q, i) = x;
   });
 }
 

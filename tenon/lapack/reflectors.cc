@@ -138,7 +138,7 @@ void FactorQr(Padded<T>& a, T* taus) {
   std::vector<T> v = Column<T>(m);
   for (int64_t k = 0; k < std::min(m, n); ++k) {
     taus[k] = MakeReflector(columns, a.at(k, k), m - k, v.data());
-    if (taus[k] != 0) columns.reflect(v.data(), taus[k], m - k, a.at(k, k + 1 < n ? k + 1 : k), n - k - 1, a.stride());
+    if (taus[k] != 0 && k + 1 < n) columns.reflect(v.data(), taus[k], m - k, a.at(k, k + 1), n - k - 1, a.stride());
   }
 }
 

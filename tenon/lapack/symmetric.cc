@@ -23,7 +23,8 @@ bool LowerIsFinite(const Matrix<T>& a) {
   return true;
 }
 
-/// The same of real matrices, by vectors of their columns.
+/// Eigenvalues in ascending order of the real matrix with this lower triangle and, with `vectors`, its eigenvectors in
+/// `v`, which gets the triangle otherwise. False when the iteration does not end.
 template <class T>
 bool EigenInVectors(const Matrix<T>& lower, bool vectors, Eigen::Map<Matrix<T>> v, T* values) {
   const T scale = ScaleOf(lower);

@@ -3,6 +3,10 @@
 /// What it costs to bring elements into the lanes of a vector, in cycles of one core per vector. The emitter chooses
 /// the dim that runs in lanes by these numbers, and fusion what it offers to choose from; bits do not depend on them.
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
 namespace tenon::target {
 
 inline constexpr double kContiguousMove = 1;
@@ -32,13 +36,15 @@ double InterleavedMove(int lanes, int stride, int components);
 /// A vector of a square tile that lies the other way round: as many of them as lanes are moved whole, and change places
 /// in as many rounds of shuffles as the number of lanes has bits.
 inline double TransposedMove(int bytes, int lanes, int vector_bytes) {
-  int rounds = 0;
-  while (lanes >> (rounds + 1) > 0) ++rounds;
+  const int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
   return (kContiguousMove + rounds) * Registers(bytes, lanes, vector_bytes);
 }
-/// Sides of such tiles: so many lanes at least, and at most.
-inline constexpr int kShortestTile = 4;
-inline constexpr int kLongestTile = 16;
+/// The side of such tiles in vectors of `lanes`, no longer than the extents that are cut into them; 0: too short.
+inline int TileSide(int64_t lanes, int64_t rows, int64_t columns) {
+  constexpr int64_t kShortest = 4, kLongest = 16;
+  const int64_t most = std::min({lanes, kLongest, rows, columns});
+  return most < kShortest ? 0 : static_cast<int>(std::bit_floor(static_cast<uint64_t>(most)));
+}
 
 /// Whether two registers of `lanes` elements can be shuffled in one or two instructions, registers being of
 /// `vector_bytes`: those of bytes in 16 bytes at a time, those of two bytes in more only at the widest.

@@ -208,10 +208,9 @@ class Model {
     int64_t side = 0;
     for (DimId d : loops_) {
       if (static_cast<int>(d) == lane || std::abs(Coef(*m.at, k_.buffers[m.buf], d)) != 1) continue;
-      const int64_t most = std::min({lanes, int64_t{target::kLongestTile}, here_[d], here_[static_cast<size_t>(lane)]});
-      side = std::max(side, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(0, most)))));
+      side = std::max<int64_t>(side, target::TileSide(lanes, here_[d], here_[static_cast<size_t>(lane)]));
     }
-    return side >= target::kShortestTile ? side : 0;
+    return side;
   }
 
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {

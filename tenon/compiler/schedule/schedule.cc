@@ -138,6 +138,12 @@ class Scheduler {
     Merge(a, b);
   }
 
+  /// Settles that writes take over what they read (`taken`), and that copies are read instead (`copied`).
+  void ReadAndWriteInPlace(const Pairs& taken, const Pairs& copied) {
+    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
+    for (const auto& [read, copy_to] : copied) p_.views[read].buffer = p_.views[copy_to].buffer;
+  }
+
   /// Whether branches after that of the copy at `position` read what the memory `to` held before their step: with the
   /// writes that began at `first`, before that step, in the same memory, they would find those.
   bool IsReadInOtherBranches(const Events& to, int32_t position, int32_t first) const {
@@ -219,8 +225,9 @@ class Scheduler {
         result.any = true;
         taken.push_back({w.slot, read.slot});
       }
-      if (IsCopiedAt(read.position, read.slot, w.slot)) result.any = result.by_copy = true;
     }
+    result.by_copy = IsCopied(writes, read);
+    result.any |= result.by_copy;
     return result;
   }
 
@@ -250,12 +257,6 @@ class Scheduler {
       all.by_copy |= takes.by_copy;
     }
     return all;
-  }
-
-  /// Settles what TakesOverArgument found.
-  void ReadAndWriteInPlace(const Pairs& taken, const Pairs& copied) {
-    in_place_.insert(in_place_.end(), taken.begin(), taken.end());
-    for (const auto& [read, copy_to] : copied) p_.views[read].buffer = p_.views[copy_to].buffer;
   }
 
   bool TryAlias(uint32_t input, uint32_t output) {

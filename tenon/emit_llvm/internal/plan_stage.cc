@@ -417,15 +417,14 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
       plan.tile_dim = d;
     }
   }
-  // No larger than what is cut into them.
-  unsigned side = std::min<unsigned>(plan.lanes, target::kLongestTile);
-  for (int d : {plan.vector_dim, plan.tile_dim}) {
-    if (d < 0 || an.kernel.dims[static_cast<DimId>(d)].extent.is_param()) continue;
-    while (side > 1 && static_cast<int64_t>(side) > an.kernel.dims[static_cast<DimId>(d)].extent.baked) side /= 2;
-  }
-  if (plan.tile_dim >= 0 && side >= target::kShortestTile && cost <= policy::kTileCost) {
+  const auto extent = [&](int d) {
+    const kir::Size size = an.kernel.dims[static_cast<DimId>(d)].extent;
+    return size.is_param() ? std::numeric_limits<int64_t>::max() : size.baked;
+  };
+  const int side = plan.tile_dim < 0 ? 0 : target::TileSide(plan.lanes, extent(plan.vector_dim), extent(plan.tile_dim));
+  if (side > 0 && cost <= policy::kTileCost) {
     plan.kind = StagePlan::Kind::kTile;
-    plan.lanes = plan.copies = side;
+    plan.lanes = plan.copies = static_cast<unsigned>(side);
     plan.together = 1;
     llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
   } else {
