@@ -1,12 +1,13 @@
 """Networks of haiku and equinox, optimizers of optax, agents and graphs."""
-import numpy as np, functools
-from weights import kit
+import numpy as np
+from by_value import Programs
+from weights import Weights, section
 NEEDS = ('haiku', 'equinox', 'optax', 'jraph')
 FACTOR = 2048.0
 def programs(jax):
     import jax.numpy as jnp, optax, haiku as hk, equinox as eqx
     from jax import lax
-    P = {}; R, f, u, i, fill, init, hkinit, zeros, add, sec = kit(jax, P)
+    P = Programs(); R = Weights(jax, 7); add, f, u, i, fill, zeros = P.add, R.f32, R.uniform_f32, R.i32, R.fill, R.zeros
     KEY = np.array([4, 9], np.uint32); wrap = jax.random.wrap_key_data
     ce = lambda l, y: optax.softmax_cross_entropy_with_integer_labels(l, y).mean()
     def T(g): return hk.without_apply_rng(hk.transform(g))
@@ -14,11 +15,11 @@ def programs(jax):
     def net(p, x, act=jax.nn.relu):
         for w, b in p[:-1]: x = act(x @ w + b)
         return x @ p[-1][0] + p[-1][1]
-    @sec
+    @section
     def values():
         def duel(x):
             h = hk.nets.MLP([70, 70], activate_final=True)(x); a = hk.Linear(7)(h); return hk.Linear(1)(h) + a - a.mean(-1, keepdims=True)
-        q = T(duel); o = f(63, 11); p = hkinit(q, o); tx = optax.chain(optax.clip_by_global_norm(10.), optax.centralize(), optax.adam(1e-3))
+        q = T(duel); o = f(63, 11); p = R.haiku(q, o); tx = optax.chain(optax.clip_by_global_norm(10.), optax.centralize(), optax.adam(1e-3))
         def dqn(p, t, s, o, a, r, d, o2, w):
             def loss(p):
                 an = q.apply(p, o2).argmax(-1); y = r + .99 * (1 - d) * jnp.take_along_axis(q.apply(t, o2), an[:, None], 1)[:, 0]; td = jnp.take_along_axis(q.apply(p, o), a[:, None], 1)[:, 0] - lax.stop_gradient(y); return (w * optax.huber_loss(td)).mean(), jnp.abs(td) ** .6
@@ -36,7 +37,7 @@ def programs(jax):
             lq, g = jax.value_and_grad(lambda p: ((net(p['q1'], x)[:, 0] - y) ** 2 + (net(p['q2'], x)[:, 0] - y) ** 2).mean() - net(jax.tree.map(lax.stop_gradient, p['q1']), jnp.concatenate([o, jnp.tanh(net(p['pi'], o))], -1)).mean())(p); up, s = td.update(g, s); p = optax.apply_updates(p, up); return p, optax.incremental_update(p, tp, .005), s, lq
         pt = dict(pi=mlp(17, 80, 80, 6), q1=mlp(23, 80, 80, 1), q2=mlp(23, 80, 80, 1)); td = optax.adam(3e-4)
         add('td3_step', td3, pt, pt, zeros(td, pt), KEY, f(75, 17), f(75, 6), f(75), f(75, 17))
-    @sec
+    @section
     def policies():
         def dist(p, o, k):
             m, ls = jnp.split(net(p, o), 2, -1); ls = jnp.clip(ls, -5, 2); e = jax.random.normal(k, m.shape); x = m + jnp.exp(ls) * e; return jnp.tanh(x), (-.5 * e ** 2 - ls - .919 - 2 * (np.log(2.) - x - jax.nn.softplus(-2 * x))).sum(-1)
@@ -61,7 +62,7 @@ def programs(jax):
         add('ppo_epochs', ppo, p, zeros(tx2, p), KEY, f(28, 7, 8), i(5, 28, 7), -u(28, 7, lo=1, hi=2), f(29, 7), f(28, 7), (u(28, 7) < .1).astype(np.float32))
         def core(o, d, st):
             cell = hk.ResetCore(hk.LSTM(44)); h = hk.BatchApply(hk.nets.MLP([44], activate_final=True))(o); y, st = hk.dynamic_unroll(cell, (h, d), st); return hk.BatchApply(hk.Linear(6))(y), hk.BatchApply(hk.Linear(1))(y)[..., 0]
-        c = T(core); o = f(21, 5, 10); d = u(21, 5) < .1; st = hk.LSTMState(f(5, 44), f(5, 44)); pc = hkinit(c, o, d, st)
+        c = T(core); o = f(21, 5, 10); d = u(21, 5) < .1; st = hk.LSTMState(f(5, 44), f(5, 44)); pc = R.haiku(c, o, d, st)
         def impala(p, o, d, st, a, r, mu):
             lg, v = c.apply(p, o, d, st); lp = jnp.take_along_axis(jax.nn.log_softmax(lg), a[..., None], -1)[..., 0]; rho = jnp.minimum(1., jnp.exp(lax.stop_gradient(lp) - mu))[:-1]; g = .99 * (1 - d[1:]); vs = lax.stop_gradient(v); dl = rho * (r[:-1] + g * vs[1:] - vs[:-1])
             er = lax.scan(lambda e, x: ((e := x[0] + x[1] * x[2] * e), e), jnp.zeros(5), (dl, g, rho), reverse=True)[1]; tgt = er + vs[:-1]; adv = rho * (r[:-1] + g * jnp.concatenate([tgt[1:], vs[-1:]]) - vs[:-1]); return -(adv * lp[:-1]).mean() + .5 * ((tgt - v[:-1]) ** 2).mean()
@@ -75,7 +76,7 @@ def programs(jax):
                 h = jnp.concatenate([h, jax.nn.one_hot(acts[k], 6)], -1); l += -(two(rt[k]) * jax.nn.log_softmax(net(p['r'], h))).sum(-1).mean(); h = net(p['dyn'], h); h = (h - h.min(-1, keepdims=True)) / (h.max(-1, keepdims=True) - h.min(-1, keepdims=True) + 1e-5); h = h * .5 + lax.stop_gradient(h) * .5
             return l
         add('muzero_unroll_gradient', jax.grad(mu), dict(rep=mlp(20, 50, 40), pi=mlp(40, 40, 6), v=mlp(40, 40, 21), r=mlp(46, 40, 21), dyn=mlp(46, 50, 40)), f(33, 20), i(6, 4, 33), f(4, 33, k=4), f(4, 33, k=9), np.full((4, 33, 6), 1 / 6, np.float32))
-    @sec
+    @section
     def dreamer():
         def rssm(obs, act, k):
             gru = hk.GRU(58); pri = hk.nets.MLP([50, 48]); post = hk.nets.MLP([50, 48]); inp = hk.Linear(50); dec = hk.nets.MLP([50, 15])
@@ -83,7 +84,7 @@ def programs(jax):
             def step(c, x):
                 h, z = c; o, a, k = x; y, h = gru(jax.nn.elu(inp(jnp.concatenate([z, a], -1))), h); lp = pri(y); z, q = samp(post(jnp.concatenate([y, o], -1)), k); p = jax.nn.log_softmax(lp.reshape(-1, 6, 8)); sg = lax.stop_gradient; kl = lambda q, p: (jnp.exp(q) * (q - p)).sum((-1, -2)); return (h, z), (jnp.maximum(1., .8 * kl(sg(q), p)) + .2 * kl(q, sg(p)), ((dec(jnp.concatenate([y, z], -1)) - o) ** 2).sum(-1))
             B = obs.shape[1]; return sum(v.mean() for v in hk.scan(step, (jnp.zeros((B, 58)), jnp.zeros((B, 48))), (obs, act, jax.random.split(wrap(k), obs.shape[0])))[1])
-        m = T(rssm); a = (f(17, 6, 15), f(17, 6, 4), KEY); p = hkinit(m, *a)
+        m = T(rssm); a = (f(17, 6, 15), f(17, 6, 4), KEY); p = R.haiku(m, *a)
         add('dreamer_rssm_gradient', jax.value_and_grad(m.apply), p, *a)
         def dnc(x):
             M, W = 18, 10; ctrl = hk.LSTM(40); out = hk.Linear(W * 3 + 1 + M + 3); last = hk.Linear(9)
@@ -91,7 +92,7 @@ def programs(jax):
                 s, mem, w, rd = c; y, s = ctrl(jnp.concatenate([x, rd], -1), s); o = out(y); key, er, ad = jnp.tanh(o[:, :W]), jax.nn.sigmoid(o[:, W:2 * W]), jnp.tanh(o[:, 2 * W:3 * W]); be = jax.nn.softplus(o[:, 3 * W]); g = jax.nn.sigmoid(o[:, 3 * W + 1])[:, None]; sh = jax.nn.softmax(o[:, -3:])
                 cs = jnp.einsum('bmw,bw->bm', mem, key) / (jnp.linalg.norm(mem, axis=-1) * jnp.linalg.norm(key, axis=-1, keepdims=True) + 1e-6); wc = g * jax.nn.softmax(be[:, None] * cs) + (1 - g) * w; w = sum(sh[:, j:j + 1] * jnp.roll(wc, j - 1, 1) for j in range(3)) ** 1.3; w = w / w.sum(-1, keepdims=True); mem = mem * (1 - w[..., None] * er[:, None]) + w[..., None] * ad[:, None]; rd = jnp.einsum('bm,bmw->bw', w, mem); return (s, mem, w, rd), last(jnp.concatenate([y, rd], -1))
             B = x.shape[1]; return hk.scan(step, (ctrl.initial_state(B), jnp.full((B, M, W), .01), jnp.full((B, M), 1 / M), jnp.zeros((B, W))), x)[1]
-        nt = T(dnc); x = i(2, 19, 6, 9).astype(np.float32); pn = hkinit(nt, x)
+        nt = T(dnc); x = i(2, 19, 6, 9).astype(np.float32); pn = R.haiku(nt, x)
         add('neural_turing_machine_gradient', jax.grad(lambda p, x: optax.sigmoid_binary_cross_entropy(nt.apply(p, x), x).mean()), pn, x)
         def xl(t, mem):
             x = hk.Embed(87, 48)(t); new = []
@@ -100,13 +101,13 @@ def programs(jax):
                 r = hk.get_parameter('r%d' % l, (Tk + Tq, 4, 12), init=hk.initializers.RandomNormal(.1)); ub, vb = [hk.get_parameter(n + str(l), (4, 12), init=hk.initializers.RandomNormal(.1)) for n in 'uv']; ac = jnp.einsum('bqhd,bkhd->bhqk', q + ub, kv[:, :, 0]); bd = jnp.einsum('bqhd,khd->bhqk', q + vb, r[:Tk]); bd = jnp.pad(bd, ((0, 0), (0, 0), (0, 0), (1, 0))).reshape(bd.shape[0], 4, Tk + 1, Tq)[:, :, 1:].reshape(bd.shape)
                 mk = jnp.arange(Tk)[None] <= jnp.arange(Tq)[:, None] + Tk - Tq; o = jnp.einsum('bhqk,bkhd->bqhd', jax.nn.softmax(jnp.where(mk, (ac + bd) / 3.46, -1e9)), kv[:, :, 1]).reshape(x.shape); x = x + hk.Linear(48)(o); x = x + hk.nets.MLP([120, 48])(hk.LayerNorm(-1, True, True)(x))
             return hk.Linear(87)(x), jnp.stack(new)
-        tx_ = T(xl); t = i(87, 3, 31); me = f(2, 3, 24, 48); pt = hkinit(tx_, t, me)
+        tx_ = T(xl); t = i(87, 3, 31); me = f(2, 3, 24, 48); pt = R.haiku(tx_, t, me)
         def xll(p, t, m): o, n = tx_.apply(p, t, m); return ce(o[:, :-1], t[:, 1:]), n
         add('transformer_xl_gradient', jax.value_and_grad(xll, has_aux=True), pt, t, me)
         mn = hk.transform_with_state(lambda x, tr=False: hk.nets.MobileNetV1((1, 2, 2, 1), (16, 24, 36, 48), 11)(x, tr)); xm = f(2, 48, 48, 3); pm, sm = fill(jax.eval_shape(lambda: mn.init(jax.random.key(0), xm, True)))
         sm = jax.tree.map(lambda v: np.ones_like(v), sm)
         add('haiku_mobilenet_eval', lambda p, s, x: mn.apply(p, s, None, x)[0], pm, sm, xm)
-    @sec
+    @section
     def metas():
         def maml(p, xs, ys, xq, yq):
             def task(xs, ys, xq, yq):
@@ -117,7 +118,6 @@ def programs(jax):
         add('maml_second_order_gradient', jax.value_and_grad(maml), mlp(1, 38, 38, 1), f(9, 10, 1), f(9, 10, 1), f(9, 13, 1), f(9, 13, 1))
         def proto(p, s, q, y):
             e = lambda x: net(p, x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1] + (-1,)); c = e(s).mean(1); d = ((e(q)[:, None] - c[None]) ** 2).sum(-1); return ce(-d, y), (jnp.argmin(d, -1) == y).mean()
-        pass
         def hyper(p, z, x, y):
             w = net(p, z); w1, b1, w2 = w[:, :60].reshape(-1, 3, 20), w[:, 60:80], w[:, 80:120].reshape(-1, 20, 2); h = jnp.sin(jnp.einsum('bni,bio->bno', x, w1) + b1[:, None]); return ((jnp.einsum('bno,bop->bnp', h, w2) - y) ** 2).mean()
         add('hypernetwork_gradient', jax.grad(hyper), mlp(8, 40, 120), f(23, 8), f(23, 31, 3), f(23, 31, 2))
@@ -145,7 +145,7 @@ def programs(jax):
                 (z, l), _ = lax.scan(st, (x, 0.), jnp.arange(0, 1, h)); return -(-.5 * (z ** 2).sum() - l)
             e_ = None; return jax.vmap(one)(x, e).mean()
         add('ffjord_gradient', jax.grad(cnf), mlp(4, 30, 30, 3), f(29, 3), f(29, 3))
-    @sec
+    @section
     def optimisers():
         import optax.contrib as oc
         p0 = dict(a=f(37, 66, k=.2), b=f(66, 66, k=.1), c=f(66, 9, k=.1), d=f(66)); x, y = f(45, 37), i(9, 45)
@@ -192,8 +192,7 @@ def programs(jax):
             tx = optax.lbfgs(memory_size=7, linesearch=optax.scale_by_backtracking_linesearch(15, store_grad=True)); vg = optax.value_and_grad_from_state(fun)
             def st(c, _): w, s = c; v, g = vg(w, state=s); up, s = tx.update(g, s, w, value=v, grad=g, value_fn=fun); return (optax.apply_updates(w, up), s), v
             return lax.scan(st, (p, tx.init(p)), None, length=12)
-        pass
-    @sec
+    @section
     def eqx_():
         class Block(eqx.Module):
             a: eqx.nn.MultiheadAttention; l1: eqx.nn.LayerNorm; l2: eqx.nn.LayerNorm; m: eqx.nn.MLP; r: eqx.nn.RotaryPositionalEmbedding
@@ -222,8 +221,7 @@ def programs(jax):
         def bn(a, stt, x, y):
             def loss(a): o, s2 = jax.vmap(eqx.combine(a, ms), axis_name='b', in_axes=(0, None), out_axes=(0, None))(x, stt); return ce(o, y), s2
             return jax.value_and_grad(loss, has_aux=True)(a)
-        pass
-    @sec
+    @section
     def graphs():
         import jraph
         N, E, G = 137, 411, 9

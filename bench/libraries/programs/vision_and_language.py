@@ -1,19 +1,20 @@
 """Networks of flax (linen and nnx) that see, read, hear and generate, and their steps."""
 import numpy as np, functools
-from weights import kit
+from by_value import Programs
+from weights import Weights, section
 NEEDS = ('flax', 'optax')
 FACTOR = 2048.0
 def programs(jax):
     import jax.numpy as jnp, flax.linen as nn, optax
     from jax import lax
-    P = {}; R, f, u, i, fill, init, hkinit, zeros, add, sec = kit(jax, P)
+    P = Programs(); R = Weights(jax, 7); add, f, u, i, fill, zeros = P.add, R.f32, R.uniform_f32, R.i32, R.fill, R.zeros
     KEY = np.array([3, 5], np.uint32)
     ce = lambda l, y: optax.softmax_cross_entropy_with_integer_labels(l, y).mean()
     def trainer(tx, loss):
         def step(p, s, *b):
             (l, g) = jax.value_and_grad(loss)(p, *b); up, s = tx.update(g, s, p); return optax.apply_updates(p, up), s, l
         return step
-    @sec
+    @section
     def vit():
         class Block(nn.Module):
             h: int
@@ -28,10 +29,9 @@ def programs(jax):
                 x = jnp.concatenate([jnp.tile(self.param('cls', nn.initializers.zeros, (1, 1, 72)), (B, 1, 1)), x], 1); x = x + self.param('pos', nn.initializers.normal(.02), (1, x.shape[1], 72))
                 for _ in range(3): x = Block(6)(x, train)
                 return nn.Dense(10)(nn.LayerNorm()(x)[:, 0])
-        m = ViT(); x = f(5, 42, 42, 3); p = init(m, x); tx = optax.chain(optax.clip_by_global_norm(1.), optax.adamw(optax.warmup_cosine_decay_schedule(0., 1e-3, 100, 1000)))
-        pass
+        m = ViT(); x = f(5, 42, 42, 3); p = R.flax(m, x); tx = optax.chain(optax.clip_by_global_norm(1.), optax.adamw(optax.warmup_cosine_decay_schedule(0., 1e-3, 100, 1000)))
         add('vit_eval', lambda p, x: m.apply(p, x, False), p, f(3, 42, 42, 3))
-    @sec
+    @section
     def unet():
         class Res(nn.Module):
             c: int
@@ -49,20 +49,19 @@ def programs(jax):
                 h = Res(36)(h, t); B, H, W, C = h.shape; q = nn.GroupNorm(4)(h).reshape(B, H * W, C); h = h + nn.SelfAttention(3)(q).reshape(h.shape); h = Res(36)(h, t)
                 for c in (36, 20): h = jax.image.resize(h, (B, h.shape[1] * 2, h.shape[2] * 2, h.shape[3]), 'nearest'); h = Res(c)(jnp.concatenate([h, sk.pop()], -1), t)
                 return nn.Conv(3, (3, 3))(nn.swish(nn.GroupNorm(4)(h)))
-        m = UNet(); x = f(2, 20, 20, 3); t = u(2); p = init(m, x, t); tx = optax.adam(1e-4)
+        m = UNet(); x = f(2, 20, 20, 3); t = u(2); p = R.flax(m, x, t); tx = optax.adam(1e-4)
         ab = np.cumprod(1 - np.linspace(1e-4, .02, 100)).astype(np.float32)
         def step(p, ema, s, x, k):
             k1, k2 = jax.random.split(jax.random.wrap_key_data(k)); t = jax.random.randint(k1, (x.shape[0],), 0, 100); n = jax.random.normal(k2, x.shape); a = jnp.asarray(ab)[t][:, None, None, None]
             l, g = jax.value_and_grad(lambda p: jnp.mean((m.apply(p, jnp.sqrt(a) * x + jnp.sqrt(1 - a) * n, t.astype(jnp.float32)) - n) ** 2))(p)
             up, s = tx.update(g, s); p = optax.apply_updates(p, up); return p, optax.incremental_update(p, ema, .001), s, l
-        pass
         def ddim(p, x):
             def st(x, t):
                 e = m.apply(p, x, jnp.full((x.shape[0],), t, jnp.float32)); a = jnp.asarray(ab)[t]; b = jnp.asarray(ab)[jnp.maximum(t - 20, 0)]; x0 = jnp.clip((x - jnp.sqrt(1 - a) * e) / jnp.sqrt(a), -1, 1)
                 return jnp.sqrt(b) * x0 + jnp.sqrt(1 - b) * e, None
             return lax.scan(st, x, jnp.arange(99, 0, -20))[0]
         add('ddim_sampling', ddim, p, f(1, 20, 20, 3))
-    @sec
+    @section
     def mobile():
         class IR(nn.Module):
             o: int; e: int; s: int
@@ -77,12 +76,11 @@ def programs(jax):
                 x = nn.hard_swish(nn.BatchNorm(not train)(nn.Conv(12, (3, 3), (2, 2))(x)))
                 for o, e, s in ((12, 36, 1), (20, 60, 2), (20, 60, 1), (28, 84, 2)): x = IR(o, e, s)(x, train)
                 return nn.Dense(17)(x.mean((1, 2)))
-        m = Net(); x = f(3, 54, 54, 3); v = init(m, x); tx = optax.lamb(1e-3)
+        m = Net(); x = f(3, 54, 54, 3); v = R.flax(m, x); tx = optax.lamb(1e-3)
         def step(v, s, x, y):
             def loss(p):
                 o, st = m.apply({'params': p, 'batch_stats': v['batch_stats']}, x, mutable=['batch_stats']); return ce(o, y), st
             (l, st), g = jax.value_and_grad(loss, has_aux=True)(v['params']); up, s = tx.update(g, s, v['params']); return optax.apply_updates(v['params'], up), st, s, l
-        pass
         add('mobilenetv3_eval', lambda v, x: jax.nn.softmax(m.apply(v, x, False)), v, x)
         class Dense(nn.Module):
             @nn.compact
@@ -91,9 +89,9 @@ def programs(jax):
                     for _ in range(3): h = nn.Conv(10, (3, 3))(nn.relu(nn.InstanceNorm()(x) if False else nn.GroupNorm(2)(x))); x = jnp.concatenate([x, h], -1)
                     x = nn.avg_pool(nn.Conv(x.shape[-1] // 4 * 2, (1, 1))(x), (2, 2), (2, 2))
                 return nn.Dense(10)(x.mean((1, 2)))
-        d = Dense(); xd = f(4, 25, 25, 6); pd = init(d, xd)
+        d = Dense(); xd = f(4, 25, 25, 6); pd = R.flax(d, xd)
         add('densenet_gradient', jax.grad(lambda p, x, y: ce(d.apply(p, x), y)), pd, xd, i(10, 4))
-    @sec
+    @section
     def mixers():
         class Mixer(nn.Module):
             @nn.compact
@@ -102,8 +100,7 @@ def programs(jax):
                 for _ in range(3):
                     y = nn.LayerNorm()(x).swapaxes(1, 2); y = nn.Dense(x.shape[1])(nn.gelu(nn.Dense(90)(y))); x = x + y.swapaxes(1, 2); x = x + nn.Dense(60)(nn.gelu(nn.Dense(150)(nn.LayerNorm()(x))))
                 return nn.Dense(11)(nn.LayerNorm()(x).mean(1))
-        m = Mixer(); x = f(7, 49, 49, 3); p = init(m, x); tx = optax.adafactor(1e-3, min_dim_size_to_factor=32)
-        pass
+        m = Mixer(); x = f(7, 49, 49, 3); p = R.flax(m, x); tx = optax.adafactor(1e-3, min_dim_size_to_factor=32)
         class GMLP(nn.Module):
             @nn.compact
             def __call__(self, t):
@@ -111,9 +108,9 @@ def programs(jax):
                 for _ in range(3):
                     h = nn.gelu(nn.Dense(140)(nn.LayerNorm()(x))); a, b = jnp.split(h, 2, -1); b = nn.LayerNorm()(b); w = self.param(f'w{_}', nn.initializers.normal(.01), (t.shape[1],) * 2); b = jnp.einsum('bnc,mn->bmc', b, jnp.tril(w)) + 1; x = x + nn.Dense(50)(a * b)
                 return nn.Dense(91)(x)
-        g = GMLP(); t = i(91, 3, 77); pg = init(g, t)
+        g = GMLP(); t = i(91, 3, 77); pg = R.flax(g, t)
         add('gmlp_causal_gradient', jax.grad(lambda p, t: ce(g.apply(p, t)[:, :-1], t[:, 1:])), pg, t)
-    @sec
+    @section
     def gpt():
         def rope(x, pos):
             d = x.shape[-1]; fr = 1e4 ** (-jnp.arange(0, d, 2) / d); a = pos[:, None] * fr; c, s = jnp.cos(a)[:, None], jnp.sin(a)[:, None]; x1, x2 = x[..., ::2], x[..., 1::2]
@@ -130,7 +127,7 @@ def programs(jax):
                 e = nn.Embed(211, 72); x = e(t)
                 for _ in range(3): x = Layer()(x)
                 return e.attend(nn.RMSNorm()(x))
-        m = GPT(); t = i(211, 3, 67); p = init(m, t); tx = optax.chain(optax.clip(1.), optax.lion(optax.cosine_decay_schedule(1e-3, 500), weight_decay=.1))
+        m = GPT(); t = i(211, 3, 67); p = R.flax(m, t); tx = optax.chain(optax.clip(1.), optax.lion(optax.cosine_decay_schedule(1e-3, 500), weight_decay=.1))
         add('llama_gqa_rope_lion_step', trainer(tx, lambda p, t: ce(m.apply(p, t[:, :-1]), t[:, 1:])), p, zeros(tx, p), t)
         pb = jax.tree.map(lambda v: v.astype(jnp.bfloat16), p)
         add('llama_bf16_logits', m.apply, pb, i(211, 1, 93))
@@ -147,34 +144,9 @@ def programs(jax):
                 for _ in range(2):
                     h = nn.LayerNorm()(x); x = x + nn.SelfAttention(4)(h, nn.make_causal_mask(t)); y, a = MoE()(nn.LayerNorm()(x).reshape(-1, 44)); x = x + y.reshape(x.shape); aux += a
                 return nn.Dense(131)(x), aux
-        s = Switch(); ts = i(131, 3, 41); ps = init(s, ts)
+        s = Switch(); ts = i(131, 3, 41); ps = R.flax(s, ts)
         def sl(p, t): o, a = s.apply(p, t); return ce(o[:, :-1], t[:, 1:]) + .01 * a
-        pass
-    @sec
-    def encdec():
-        class Tr(nn.Module):
-            @nn.compact
-            def __call__(self, s, t):
-                em = nn.Embed(113, 56); pe = self.param('pe', nn.initializers.normal(.02), (64, 56)); sm = nn.make_attention_mask(s > 0, s > 0); x = em(s) * 7.5 + pe[:s.shape[1]]
-                for _ in range(2): x = nn.LayerNorm()(x + nn.SelfAttention(4)(x, sm)); x = nn.LayerNorm()(x + nn.Dense(56)(nn.relu(nn.Dense(130)(x))))
-                y = em(t) * 7.5 + pe[:t.shape[1]]; tm = nn.combine_masks(nn.make_attention_mask(t > 0, t > 0), nn.make_causal_mask(t)); cm = nn.make_attention_mask(t > 0, s > 0)
-                for _ in range(2): y = nn.LayerNorm()(y + nn.SelfAttention(4)(y, tm)); y = nn.LayerNorm()(y + nn.MultiHeadDotProductAttention(4)(y, x, mask=cm)); y = nn.LayerNorm()(y + nn.Dense(56)(nn.relu(nn.Dense(130)(y))))
-                return em.attend(y)
-        m = Tr(); s = i(113, 4, 29); t = i(113, 4, 23); s[:, 21:] = 0; t[1:, 17:] = 0; p = init(m, s, t)
-        def loss(p, s, t):
-            lp = jax.nn.log_softmax(m.apply(p, s, t[:, :-1])); y = optax.smooth_labels(jax.nn.one_hot(t[:, 1:], 113), .1); w = (t[:, 1:] > 0); return -((lp * y).sum(-1) * w).sum() / w.sum()
-        tx = optax.MultiSteps(optax.adam(optax.exponential_decay(1e-3, 100, .9)), 4)
-        pass
-        class Bert(nn.Module):
-            @nn.compact
-            def __call__(self, t, seg, where):
-                x = nn.LayerNorm()(nn.Embed(307, 64)(t) + nn.Embed(2, 64)(seg) + self.param('pe', nn.initializers.normal(.02), (t.shape[1], 64)))
-                for _ in range(2): x = nn.LayerNorm()(x + nn.SelfAttention(4)(x, nn.make_attention_mask(t > 0, t > 0))); x = nn.LayerNorm()(x + nn.Dense(64)(nn.gelu(nn.Dense(256)(x), approximate=False)))
-                h = jnp.take_along_axis(x, where[..., None], 1); return nn.Dense(307)(nn.LayerNorm()(nn.gelu(nn.Dense(64)(h)))), nn.Dense(2)(jnp.tanh(nn.Dense(64)(x[:, 0])))
-        b = Bert(); a = (i(307, 3, 51), i(2, 3, 51), i(51, 3, 8)); pb = init(b, *a)
-        def bl(p, t, sg, w, y, n): o, c = b.apply(p, t, sg, w); return ce(o, y) + ce(c, n)
-        pass
-    @sec
+    @section
     def s2s():
         class Dec(nn.Module):
             @nn.compact
@@ -185,12 +157,11 @@ def programs(jax):
             def __call__(self, s, t):
                 em = nn.Embed(61, 24); x = em(s); enc = nn.Bidirectional(nn.RNN(nn.GRUCell(24)), nn.RNN(nn.GRUCell(24)))(x); keys = nn.Dense(40)(enc)
                 D = nn.scan(Dec, variable_broadcast='params', split_rngs={'params': False}, in_axes=(1, nn.broadcast, nn.broadcast), out_axes=1); return D()(enc[:, -1], em(t), enc, keys)[1]
-        m = S2S(); s = i(61, 5, 21); t = i(61, 5, 18); p = init(m, s, t); tx = optax.chain(optax.adaptive_grad_clip(.05), optax.rmsprop(1e-3, momentum=.9))
-        pass
+        m = S2S(); s = i(61, 5, 21); t = i(61, 5, 18); p = R.flax(m, s, t); tx = optax.chain(optax.adaptive_grad_clip(.05), optax.rmsprop(1e-3, momentum=.9))
         class LM(nn.Module):
             @nn.compact
             def __call__(self, c, t): c, o = nn.OptimizedLSTMCell(52)(c, nn.Embed(73, 20)(t)); return c, nn.Dense(73)(o)
-        lm = LM(); c0 = (f(1, 52), f(1, 52)); pl = init(lm, c0, i(73, 1))
+        lm = LM(); c0 = (f(1, 52), f(1, 52)); pl = R.flax(lm, c0, i(73, 1))
         def beam(p, c):
             K, L = 5, 20; c = jax.tree.map(lambda v: jnp.tile(v, (K, 1)), c)
             def st(s, j):
@@ -203,7 +174,7 @@ def programs(jax):
                 c, tok = s; c, lo = lm.apply(p, c, tok); so = jnp.sort(lo / .8, -1)[:, ::-1]; cp = jnp.cumsum(jax.nn.softmax(so), -1); cut = jnp.take_along_axis(so, (cp < .9).sum(-1, keepdims=True), -1); tok = jax.random.categorical(k, jnp.where(lo / .8 < cut, -jnp.inf, lo / .8)); return (c, tok), tok
             c = jax.tree.map(lambda v: jnp.tile(v, (7, 1)), c); return lax.scan(st, (c, jnp.zeros(7, jnp.int32)), jax.random.split(jax.random.wrap_key_data(k), 25))[1]
         add('lstm_nucleus_sampling', nucleus, pl, c0, KEY)
-    @sec
+    @section
     def audio():
         class Conformer(nn.Module):
             @nn.compact
@@ -212,8 +183,7 @@ def programs(jax):
                 for _ in range(2):
                     x = x + .5 * ff(x); x = x + nn.SelfAttention(3)(nn.LayerNorm()(x)); h = nn.glu(nn.Dense(2 * D)(nn.LayerNorm()(x))); h = nn.Dense(D)(nn.swish(nn.LayerNorm()(nn.Conv(D, (15,), feature_group_count=D)(h)))); x = nn.LayerNorm()((x + h) + .5 * ff(x + h))
                 return nn.log_softmax(nn.Dense(31)(x))
-        m = Conformer(); x = f(2, 83, 60); p = init(m, x); lab = i(30, 2, 19) + 1
-        pass
+        m = Conformer(); x = f(2, 83, 60); p = R.flax(m, x); lab = i(30, 2, 19) + 1
         class Wave(nn.Module):
             @nn.compact
             def __call__(self, q):
@@ -221,9 +191,9 @@ def programs(jax):
                 for d in (1, 2, 4, 8, 16):
                     h = nn.Conv(44, (2,), kernel_dilation=(d,), padding='CAUSAL')(x); a, b = jnp.split(h, 2, -1); z = jnp.tanh(a) * nn.sigmoid(b); sk = sk + nn.Dense(30)(z); x = x + nn.Dense(22)(z)
                 return nn.Dense(64)(nn.relu(nn.Dense(30)(nn.relu(sk))))
-        w = Wave(); q = i(64, 2, 331); pw = init(w, q)
+        w = Wave(); q = i(64, 2, 331); pw = R.flax(w, q)
         add('wavenet_gradient', jax.grad(lambda p, q: ce(w.apply(p, q)[:, :-1], q[:, 1:])), pw, q)
-    @sec
+    @section
     def nnxs():
         from flax import nnx
         class Enc(nnx.Module):
@@ -251,14 +221,14 @@ def programs(jax):
             def __call__(self, x):
                 for c in (20, 32): x = nn.leaky_relu(nn.Conv(c, (5, 5), (2, 2))(x), .2)
                 return nn.Dense(1)(x.reshape(x.shape[0], -1))[:, 0]
-        g, d = G(), D(); z = f(6, 24); x = f(6, 20, 20, 3); pg, pd = init(g, z), init(d, x)
+        g, d = G(), D(); z = f(6, 24); x = f(6, 20, 20, 3); pg, pd = R.flax(g, z), R.flax(d, x)
         def gan(pg, pd, z, x, e):
             fake = g.apply(pg, z)
             def dl(pd):
                 xi = e * x + (1 - e) * fake; gn = jnp.sqrt((jax.grad(lambda v: d.apply(pd, v).sum())(xi) ** 2).sum((1, 2, 3)) + 1e-8); return nn.relu(1 - d.apply(pd, x)).mean() + nn.relu(1 + d.apply(pd, fake)).mean() + 10 * ((gn - 1) ** 2).mean()
             return jax.value_and_grad(dl)(pd), jax.value_and_grad(lambda pg: -d.apply(pd, g.apply(pg, z)).mean())(pg)
         add('dcgan_penalty_gradients', gan, pg, pd, z, x, u(6, 1, 1, 1))
-    @sec
+    @section
     def contrast():
         class Tower(nn.Module):
             @nn.compact
@@ -268,15 +238,14 @@ def programs(jax):
         class Text(nn.Module):
             @nn.compact
             def __call__(self, t): x = nn.Embed(151, 40)(t); x = x + nn.SelfAttention(2)(nn.LayerNorm()(x), nn.make_causal_mask(t)); h = nn.Dense(33)(jnp.take_along_axis(x, t.argmax(-1)[:, None, None], 1)[:, 0]); return h / jnp.linalg.norm(h, axis=-1, keepdims=True)
-        a, b = Tower(), Text(); x = f(13, 31, 31, 3); t = i(151, 13, 17); p = (init(a, x), init(b, t), np.float32(2.6)); tx = optax.adamw(1e-3, mask=lambda p: jax.tree.map(lambda v: jnp.ndim(v) > 1, p))
+        a, b = Tower(), Text(); x = f(13, 31, 31, 3); t = i(151, 13, 17); p = (R.flax(a, x), R.flax(b, t), np.float32(2.6)); tx = optax.adamw(1e-3, mask=lambda p: jax.tree.map(lambda v: jnp.ndim(v) > 1, p))
         def clip(p, x, t): l = jnp.exp(p[2]) * a.apply(p[0], x) @ b.apply(p[1], t).T; y = jnp.arange(13); return (ce(l, y) + ce(l.T, y)) / 2
-        pass
         def moco(q, k, queue, ptr, x1, x2):
             kk = a.apply(k, x2)
             def loss(q): h = a.apply(q, x1); return ce(jnp.concatenate([(h * kk).sum(-1, keepdims=True), h @ queue.T], -1) / .1, jnp.zeros(13, jnp.int32))
             l, g = jax.value_and_grad(loss)(q); q = jax.tree.map(lambda p, g: p - .03 * g, q, g); k = optax.incremental_update(q, k, .01); return q, k, lax.dynamic_update_slice(queue, kk, (ptr, 0)), (ptr + 13) % 520, l
         add('moco_queue_step', moco, p[0], p[0], f(520, 33), np.int32(26), x, f(13, 31, 31, 3))
-    @sec
+    @section
     def others():
         class PN(nn.Module):
             @nn.compact
@@ -286,7 +255,7 @@ def programs(jax):
                 T = nn.Dense(9)(h.max(1)).reshape(-1, 3, 3) + jnp.eye(3); h = x @ T
                 for c in (24, 48, 120): h = nn.relu(nn.LayerNorm()(nn.Dense(c)(h)))
                 return nn.Dense(13)(h.max(1)), T
-        m = PN(); x = f(4, 257, 3); p = init(m, x)
+        m = PN(); x = f(4, 257, 3); p = R.flax(m, x)
         def pl(p, x, y): o, T = m.apply(p, x); return ce(o, y) + 1e-3 * ((jnp.einsum('bij,bkj->bik', T, T) - jnp.eye(3)) ** 2).sum()
         add('pointnet_gradient', jax.grad(pl), p, x, i(13, 4))
         def hashenc(tabs, w1, w2, x, c):
@@ -312,16 +281,15 @@ def programs(jax):
                 for _ in range(2): h = h + nn.SelfAttention(4)(nn.LayerNorm()(h)); h = h + nn.Dense(48)(nn.gelu(nn.Dense(144)(nn.LayerNorm()(h))))
                 h = jnp.concatenate([nn.Dense(32)(h), jnp.broadcast_to(self.param('mask', nn.initializers.zeros, (1, 1, 32)), (B, N - K, 32))], 1); h = jnp.take_along_axis(h, inv[..., None], 1) + pos[..., :32]; h = h + nn.SelfAttention(4)(nn.LayerNorm()(h))
                 t = (pt - pt.mean(-1, keepdims=True)) / jnp.sqrt(pt.var(-1, keepdims=True) + 1e-6); m = (inv >= K); return (((nn.Dense(36 * C)(h) - t) ** 2).mean(-1) * m).sum() / m.sum()
-        ma = MAE(); xm = f(4, 48, 48, 3); no = u(4, 64); pm = init(ma, xm, no)
-        pass
-    @sec
+        ma = MAE(); xm = f(4, 48, 48, 3); no = u(4, 64); pm = R.flax(ma, xm, no)
+    @section
     def ssm():
         class Mamba(nn.Module):
             @nn.compact
             def __call__(self, x):
                 B, T, D = x.shape; E, N = 2 * D, 6; z, g = jnp.split(nn.Dense(2 * E)(x), 2, -1); z = nn.silu(nn.Conv(E, (4,), feature_group_count=E, padding='CAUSAL')(z)); dt = nn.softplus(nn.Dense(E)(nn.Dense(4)(z))); Bm, Cm = jnp.split(nn.Dense(2 * N)(z), 2, -1); A = -jnp.exp(self.param('A', nn.initializers.normal(), (E, N)))
                 a = jnp.exp(dt[..., None] * A); b = (dt * z)[..., None] * Bm[:, :, None]; h = lax.associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), (a, b), axis=1)[1]; y = jnp.einsum('bten,btn->bte', h, Cm) + z * self.param('D', nn.initializers.ones, (E,)); return nn.Dense(D)(y * nn.silu(g))
-        m = Mamba(); x = f(2, 75, 18); p = init(m, x)
+        m = Mamba(); x = f(2, 75, 18); p = R.flax(m, x)
         add('mamba_gradient', jax.grad(lambda p, x: (m.apply(p, x) ** 2).mean()), p, x)
         def s4d(p, x):
             L = x.shape[0]; A = -jnp.exp(p['ar']) + 1j * p['ai']; dt = jnp.exp(p['dt'])[:, None]; dA = A * dt; C = p['cr'] + 1j * p['ci']; K = 2 * jnp.einsum('hn,hnl->hl', C * (jnp.exp(dA) - 1) / A, jnp.exp(dA[..., None] * jnp.arange(L))).real
@@ -339,18 +307,17 @@ def programs(jax):
             z = jnp.zeros(x.shape[1]); return (r * lax.scan(st, (z, z, z - 1e30), (k, v))[1]) @ p['o']
         pr = dict(mk=u(44), mv=u(44), mr=u(44), k=f(44, 44, k=.2), v=f(44, 44, k=.2), r=f(44, 44, k=.2), o=f(44, 44, k=.2), w=f(44), u=f(44))
         add('rwkv_time_mix_gradient', jax.grad(lambda p, x: (jax.vmap(rwkv, (None, 0))(p, x) ** 2).mean()), pr, f(3, 85, 44))
-    @sec
+    @section
     def rest():
         class Net(nn.Module):
             @nn.compact
             def __call__(self, x):
                 for c in (90, 90): x = nn.LayerNorm(dtype=jnp.bfloat16)(nn.gelu(nn.Dense(c, dtype=jnp.bfloat16)(x)))
                 return nn.Dense(10, dtype=jnp.float32)(x)
-        m = Net(); x = f(37, 70); p = init(m, x); tx = optax.sgd(.1, momentum=.9, nesterov=True)
+        m = Net(); x = f(37, 70); p = R.flax(m, x); tx = optax.sgd(.1, momentum=.9, nesterov=True)
         def step(p, s, scale, good, x, y):
             l, g = jax.value_and_grad(lambda p: ce(m.apply(p, x), y) * scale)(p); g = jax.tree.map(lambda v: v / scale, g); ok = jnp.all(jnp.array([jnp.isfinite(v).all() for v in jax.tree.leaves(g)])); up, s2 = tx.update(g, s, p); pn = optax.apply_updates(p, up)
             sel = lambda a, b: jax.tree.map(lambda x, y: jnp.where(ok, x, y), a, b); grow = good >= 2000; return sel(pn, p), sel(s2, s), jnp.where(ok, jnp.where(grow, scale * 2, scale), scale / 2), jnp.where(ok & ~grow, good + 1, 0), l / scale
-        pass
         def act(p, x):
             def cond(s): return (s[4] < 8) & (s[1] < .99).any()
             def body(s):

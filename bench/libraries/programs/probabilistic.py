@@ -1,18 +1,18 @@
 """Models and samplers of numpyro, blackjax, distrax, tfp and tinygp."""
-import numpy as np, functools
-from weights import kit
+import numpy as np
+from by_value import Programs
+from weights import Weights, section
 NEEDS = ('numpyro', 'blackjax', 'distrax', 'tensorflow_probability', 'tinygp', 'optax')
 FACTOR = 2048.0
 def programs(jax):
     import jax.numpy as jnp
     from jax import lax
-    P = {}; R, f, u, i, fill, init, hkinit, zeros, add, sec = kit(jax, P)
+    P = Programs(); R = Weights(jax, 7); add, f, u, i = P.add, R.f32, R.uniform_f32, R.i32
     KEY = np.array([14, 92], np.uint32); wrap = jax.random.wrap_key_data
     import numpyro, numpyro.distributions as dist
     from numpyro.infer.util import potential_energy
     from numpyro.infer import SVI, Trace_ELBO, TraceMeanField_ELBO, autoguide
-    npn = lambda t: jax.tree.map(np.asarray, t)
-    @sec
+    @section
     def npy():
         def glmm(g, x, y):
             with numpyro.plate('g', 23): a = numpyro.sample('a', dist.Normal(0, 1)); 
@@ -40,7 +40,7 @@ def programs(jax):
             ph = numpyro.sample('ph', dist.Uniform(0, 1).expand([8])); p = numpyro.sample('p', dist.Beta(2, 2).expand([8])); chi = lax.scan(lambda c, q: ((c := 1 - q[0] + q[0] * (1 - q[1]) * c), c), 1., (ph, p), reverse=True)[1]; last = 8 - jnp.argmax(h[:, ::-1] > 0, 1); first = jnp.argmax(h > 0, 1); t = jnp.arange(8)[None]; live = (t >= first[:, None]) & (t < last[:, None])
             ll = jnp.where(live, jnp.log(ph) + jnp.where(h[:, 1:] > 0, jnp.log(p), jnp.log1p(-p)), 0).sum(1) + jnp.log(jnp.append(chi, 1.)[jnp.minimum(last, 8)]); numpyro.factor('ll', ll.sum())
         add('capture_recapture_potential', lambda un, h: jax.value_and_grad(lambda q: potential_energy(cjs, (h,), {}, q))(un), dict(ph=f(8), p=f(8)), i(2, 301, 9))
-    @sec
+    @section
     def svis():
         import optax
         def bnn(x, y):
@@ -58,16 +58,13 @@ def programs(jax):
         def lda(w, d):
             th = numpyro.sample('th', dist.Dirichlet(jnp.ones(6) * .3).expand([27]).to_event(1)); ph = numpyro.sample('ph', dist.Dirichlet(jnp.ones(91) * .1).expand([6]).to_event(1)); numpyro.factor('w', jnp.log((th[d] * ph.T[w]).sum(-1)).sum())
         un = dict(th=f(27, 5), ph=f(6, 90)); add('topic_model_potential', lambda q, w, d: jax.value_and_grad(lambda q: potential_energy(lda, (w, d), {}, q))(q), un, i(91, 1207), i(27, 1207))
-        from numpyro.infer import Predictive
         def hier(x):
             s = numpyro.sample('s', dist.LKJCholesky(4, 2.)); t = numpyro.sample('t', dist.HalfNormal(1).expand([4]).to_event(1)); 
             with numpyro.plate('n', 19): b = numpyro.sample('b', dist.MultivariateNormal(0., scale_tril=t[:, None] * s))
             numpyro.sample('y', dist.NegativeBinomial2(jnp.exp(jnp.clip((x * b).sum(-1), -3, 3)), 2.))
-        pass
-    @sec
+    @section
     def kernels():
-        from numpyro.infer.initialization import init_to_value
-        from numpyro.infer import SA, AIES, ESS, BarkerMH
+        from numpyro.infer import SA, BarkerMH
         pot = lambda z: .5 * (z['x'] ** 2 / jnp.arange(1, 10)).sum() + .1 * (z['x'][1:] - z['x'][:-1] ** 2).sum() ** 2
         def chain(K, n, nch=0):
             def go(k, x):
@@ -85,7 +82,7 @@ def programs(jax):
         add('blackjax_hmc_dense_metric_chains', lambda k, x, C: jax.vmap(lambda k, x: (lambda alg: lax.scan(lambda s, q: (alg.step(q, s)[0], None), alg.init(x), jax.random.split(k, 15))[0].position)(blackjax.hmc(ld, .1, C, 7)))(jax.random.split(wrap(k), 6), x), KEY, f(6, 11, k=.3), (lambda a: a @ a.T / 11 + np.eye(11, dtype=np.float32))(f(11, 11)))
         add('blackjax_rmh_irmh', lambda k, x: [run(blackjax.additive_step_random_walk(ld, blackjax.mcmc.random_walk.normal(jnp.eye(11) * .3)), 60)(k, x).position, run(blackjax.irmh(ld, lambda k: jax.random.normal(k, (11,))), 60)(k, x).position], KEY, f(11, k=.3))
         def tsmc(k, x):
-            from blackjax.smc import resampling, adaptive_tempered, extend_params
+            from blackjax.smc import resampling, extend_params
             t = blackjax.adaptive_tempered_smc(lambda x: -.5 * (x ** 2).sum(), lambda x: -5 * ((x[1:] - x[:-1] ** 2) ** 2).sum(), blackjax.hmc.build_kernel(), blackjax.hmc.init, extend_params(dict(step_size=.1, inverse_mass_matrix=jnp.eye(3), num_integration_steps=5)), resampling.systematic, .6, num_mcmc_steps=3); s = t.init(x); return lax.scan(lambda s, q: (t.step(q, s)[0], s.tempering_param if hasattr(s, 'tempering_param') else 0), s, jax.random.split(wrap(k), 5))[0].particles
         add('blackjax_tempered_smc', tsmc, KEY, f(90, 3))
         def sghmc(k, x, d):
@@ -96,7 +93,7 @@ def programs(jax):
         def mfvi(k, x):
             import optax; alg = blackjax.meanfield_vi(ld, optax.adam(1e-2), 25); return lax.scan(lambda s, q: alg.step(q, s), alg.init(x), jax.random.split(wrap(k), 20))
         add('blackjax_meanfield_vi', mfvi, KEY, f(11))
-    @sec
+    @section
     def distr():
         import distrax
         def nvp(p, x):
@@ -108,7 +105,7 @@ def programs(jax):
             h = jax.nn.relu(o @ p[0]); d = distrax.MixtureSameFamily(distrax.Categorical(logits=h @ p[1]), distrax.Independent(distrax.Logistic((h @ p[2]).reshape(-1, 5, 3), jax.nn.softplus((h @ p[3]).reshape(-1, 5, 3)) + .1), 1)); a, lp = d.sample_and_log_prob(seed=wrap(k)); return (d.log_prob(lax.stop_gradient(a)) * jnp.cos(a).sum(-1)).mean() + distrax.Categorical(logits=h @ p[1]).entropy().mean()
         add('distrax_mixture_policy_gradient', jax.grad(pol), [f(14, 50, k=.2), f(50, 5, k=.2), f(50, 15, k=.2), f(50, 15, k=.2)], KEY, f(87, 14))
         add('distrax_kls_entropies', lambda a, b, c: [distrax.Normal(a, jnp.exp(b)).kl_divergence(distrax.Normal(b, jnp.exp(a))), distrax.Beta(jnp.exp(a), jnp.exp(b)).kl_divergence(distrax.Beta(2., 3.)) if hasattr(distrax.Beta, 'kl_divergence') else 0, distrax.Gamma(jnp.exp(a), jnp.exp(b)).log_prob(jnp.exp(c)), distrax.VonMises(a, jnp.exp(b)).log_prob(c), distrax.Laplace(a, jnp.exp(b)).cdf(c), distrax.Gumbel(a, jnp.exp(b)).entropy()], f(1501, k=.5), f(1501, k=.5), f(1501, k=.5))
-    @sec
+    @section
     def tf():
         from tensorflow_probability.substrates import jax as tfp
         tfd, tfb, tfm = tfp.distributions, tfp.bijectors, tfp.math
@@ -142,9 +139,8 @@ def programs(jax):
         add('tfp_ode_bdf', lambda y, t: tfm.ode.BDF(rtol=1e-3, atol=1e-5).solve(lambda t, y: jnp.stack([-.04 * y[0] + 10. * y[1] * y[2], .04 * y[0] - 10. * y[1] * y[2] - 30. * y[1] ** 2, 30. * y[1] ** 2]), 0., y, t).states, np.array([1, 0, 0], np.float32), np.array([.5, 2., 5.], np.float32))
         add('tfp_nelder_mead', lambda x: tfp.optimizer.nelder_mead_minimize(lambda x: ((x - jnp.arange(4.)) ** 2).sum() + jnp.prod(jnp.cos(x)), initial_vertex=x, func_tolerance=1e-5, max_iterations=80).position, f(4))
         add('tfp_pivoted_cholesky', lambda x: tfm.low_rank_cholesky(tfp.math.psd_kernels.ExponentiatedQuadratic().matrix(x, x) if False else jnp.exp(-.5 * ((x[:, None] - x[None]) ** 2).sum(-1)), 11) if hasattr(tfm, 'low_rank_cholesky') else tfm.pivoted_cholesky(jnp.exp(-.5 * ((x[:, None] - x[None]) ** 2).sum(-1)), 11), f(93, 3))
-    @sec
+    @section
     def gps():
-        import tinygp
         from tinygp import kernels, GaussianProcess, transforms
         class Multi(kernels.Kernel):
             k: kernels.Kernel

@@ -1,17 +1,18 @@
 """Differential equations, fits and linear systems; bodies of MJX and brax; sparse matrices, jax.scipy and jax.image."""
 import os
-import numpy as np, functools
-from weights import kit
+import numpy as np
+from by_value import Programs
+from weights import Weights, section
 NEEDS = ('diffrax', 'optimistix', 'lineax', 'jaxopt', 'mujoco.mjx', 'brax')
 FACTOR = 2048.0
 def programs(jax):
     os.environ['EQX_ON_ERROR'] = 'nan'  # Without callbacks, which no plugin has by itself.
     import jax.numpy as jnp
     from jax import lax
-    P = {}; R, f, u, i, fill, init, hkinit, zeros, add, sec = kit(jax, P)
+    P = Programs(); R = Weights(jax, 7); add, f, u, i = P.add, R.f32, R.uniform_f32, R.i32
     KEY = np.array([14, 92], np.uint32); wrap = jax.random.wrap_key_data
     spd = lambda n: (lambda a: (a @ a.T / n + np.eye(n)).astype(np.float32))(R.randn(n, n))
-    @sec
+    @section
     def dfx_():
         import diffrax as dfx
         def rd(y0):  # IMEX Gray-Scott in 1d
@@ -39,7 +40,7 @@ def programs(jax):
         add('diffrax_dense_van_der_pol', dense, np.array([2., 0], np.float32), np.linspace(0, 8, 201).astype(np.float32))
         def stiffb(y0, k): return jax.vmap(lambda y, k: dfx.diffeqsolve(dfx.ODETerm(lambda t, y, a: jnp.stack([1 - y[0] * (k[0] + 1) + y[0] ** 2 * y[1], k[0] * y[0] - y[0] ** 2 * y[1]])), dfx.Kvaerno3(), 0., 4., .05, y, stepsize_controller=dfx.PIDController(1e-3, 1e-4), max_steps=256).ys[-1])(y0, k)
         add('diffrax_brusselators_kvaerno3', stiffb, u(9, 2, lo=.5, hi=2), u(9, 1, lo=1, hi=3))
-    @sec
+    @section
     def optx_():
         import optimistix as optx, lineax as lx
         def deq(w, x, y):
@@ -54,7 +55,7 @@ def programs(jax):
         add('lineax_normal_cg_jacobian', lambda x, b: lx.linear_solve(lx.JacobianLinearOperator(lambda x, a: jnp.tanh(x) + .1 * jnp.convolve(x, jnp.ones(5), 'same') + x, x), b, lx.NormalCG(1e-4, 1e-4, max_steps=40) if hasattr(lx, 'NormalCG') else lx.Normal(lx.CG(1e-4, 1e-4, max_steps=40)), throw=False).value, f(173), f(173))
         add('lineax_lsmr_damped', lambda A, b: lx.linear_solve(lx.MatrixLinearOperator(A), b, lx.LSMR(1e-4, 1e-4, max_steps=40), throw=False).value, f(211, 57), f(211))
         add('lineax_svd_batch', lambda A, b: jax.vmap(lambda A, b: lx.linear_solve(lx.MatrixLinearOperator(A), b, lx.SVD()).value)(A, b), f(19, 11, 6), f(19, 11))
-    @sec
+    @section
     def jopt():
         import jaxopt
         add('jaxopt_box_qp', lambda Q, c: jaxopt.BoxCDQP(maxiter=25).run(jnp.zeros(37), params_obj=(Q, c), params_ineq=(-jnp.ones(37), jnp.ones(37))).params, spd(37), f(37))
@@ -65,7 +66,7 @@ def programs(jax):
         add('jaxopt_broyden_equilibrium', lambda a, x: jaxopt.Broyden(lambda x, a: x - jnp.tanh(a @ x) - .5, maxiter=15).run(x, a=a).params, f(29, 29, k=.05), f(29))
         add('jaxopt_eq_qp_gradient', jax.grad(lambda c, Q, A, b: (jaxopt.EqualityConstrainedQP().run(None, (Q, c), (A, b)).params.primal ** 2).sum()), f(31), spd(31), f(7, 31), f(7))
         add('optax_isotonic_sparsemax', lambda x, y: [jaxopt.isotonic.isotonic_l2_pav(x) if False else jax.nn.sparse_plus(x), jax.vmap(jaxopt.projection.projection_simplex)(y), jax.grad(lambda y: (jax.vmap(jaxopt.projection.projection_simplex)(y) ** 3).sum())(y)], f(301), f(61, 23))
-    @sec
+    @section
     def mj():
         import mujoco; from mujoco import mjx
         x1 = '<mujoco><option timestep="0.01" iterations="4" ls_iterations="6"/><worldbody><geom type="plane" size="5 5 .1"/>' + ''.join(f'<body pos="{.3 * k} 0 {.5 + .2 * k}"><freejoint/><geom type="{t}" size="{s}"/></body>' for k, (t, s) in enumerate((('sphere', '.1'), ('capsule', '.08 .15'), ('sphere', '.12')))) + '</worldbody></mujoco>'
@@ -81,7 +82,7 @@ def programs(jax):
         mk('mjx_falling_bodies_contacts', x1, 5)
         x2 = '<mujoco><option timestep="0.005" integrator="RK4"><flag contact="disable"/></option><worldbody>' + ''.join(f'<body pos="0 0 {1 if k == 0 else -.3}"><joint name="j{k}" type="hinge" axis="0 1 0" damping=".05" limited="true" range="-150 150"/><geom type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/>' for k in range(5)) + '<site name="tip" pos="0 0 -.3"/>' + '</body>' * 5 + '</worldbody><tendon><fixed name="t"><joint joint="j0" coef="1"/><joint joint="j1" coef="-.5"/></fixed></tendon><actuator>' + ''.join(f'<motor joint="j{k}" gear="2"/>' for k in range(4)) + '<position tendon="t" kp="3"/></actuator><sensor><framepos objtype="site" objname="tip"/><jointvel joint="j2"/><tendonpos tendon="t"/></sensor></mujoco>'
         mk('mjx_chain_tendon_rk4', x2, 7)
-    @sec
+    @section
     def brx():
         from brax import envs
         for name, be, n in (('hopper', 'generalized', 3), ('halfcheetah', 'spring', 7), ('reacher', 'generalized', 9), ('walker2d', 'positional', 5)):
@@ -89,7 +90,7 @@ def programs(jax):
             def go(k, a, env=env, n=n):
                 s = jax.vmap(env.reset)(jax.random.split(wrap(k), n)); s = lax.scan(lambda s, a: (lambda t: (t, t.reward))(jax.vmap(env.step)(s, a)), s, a); return s[0].obs, s[1]
             add(f'brax_{name}_{be}_rollout', go, KEY, f(2, n, env.action_size, k=.5))
-    @sec
+    @section
     def sparse_():
         from jax.experimental import sparse as js
         def bc(n, m, k, b=()): ix = np.stack([np.sort(R.randint(0, n, k)), R.randint(0, m, k)], 1).astype(np.int32); return f(k), ix
@@ -99,9 +100,8 @@ def programs(jax):
         def bcsr(d, ix, v): ip = jnp.cumsum(jnp.bincount(ix[:, 0] + 1, length=208)); return js.BCSR((d, ix[:, 1], ip.astype(jnp.int32)), shape=(207, 153)) @ v
         add('sparse_bcsr_product', bcsr, d, ix, f(153, 11))
         add('sparse_reduce_transposed_batched', lambda d, ix: [js.bcoo_reduce_sum(js.BCOO((d, ix), shape=(7, 51, 43)), axes=(1,)).todense(), js.bcoo_transpose(js.BCOO((d, ix), shape=(7, 51, 43)), permutation=(0, 2, 1)).todense(), js.BCOO((d, ix), shape=(7, 51, 43)).sum_duplicates(nse=160).data], f(7, 171), np.stack([R.randint(0, 51, (7, 171)), R.randint(0, 43, (7, 171))], -1).astype(np.int32))
-        pass
         add('sparse_page_rank', lambda d, ix, v: lax.fori_loop(0, 30, lambda j, v: .85 * (js.BCOO((jnp.abs(d) / jnp.maximum(jnp.zeros(153).at[ix[:, 1]].add(jnp.abs(d)), 1e-6)[ix[:, 1]], ix), shape=(207, 153)) @ v)[:153] + .15 / 153, v), d, ix, u(153))
-    @sec
+    @section
     def scipy_():
         import jax.scipy as js, jax.scipy.optimize
         from jax.scipy.spatial.transform import Rotation, Slerp
@@ -122,7 +122,7 @@ def programs(jax):
         add('experimental_jet_taylor', lambda w, x: jax.vmap(lambda x: jet.jet(lambda x: (jnp.tanh(jnp.sin(x @ w[0]) @ w[1])).sum(), (x,), ([jnp.ones(6), jnp.zeros(6), jnp.zeros(6), jnp.zeros(6)],)))(x), [f(6, 40, k=.4), f(40, 7, k=.3)], f(51, 6))
         from jax.experimental import checkify
         add('checkify_guarded', lambda x, ix: checkify.checkify(lambda x, ix: jnp.log(x[ix]) / x.sum(), errors=checkify.float_checks | checkify.index_checks)(x, ix)[1], u(501) + .1, i(501, 1301))
-    @sec
+    @section
     def im():
         add('image_cubic_antialias_gradient', jax.grad(lambda x: (jax.image.resize(x, (3, 37, 29, 3), 'cubic') ** 2).sum()), f(3, 61, 53, 3))
         add('image_scale_translate_lanczos5', lambda x, s, t: jax.image.scale_and_translate(x, (71, 83, 3), (0, 1), s, t, 'lanczos5'), f(53, 47, 3), np.array([1.3, 1.6], np.float32), np.array([.7, -2.], np.float32))
