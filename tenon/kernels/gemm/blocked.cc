@@ -182,6 +182,7 @@ Cut CutOf(const Settled& p) {
   cut.k_piece = s.k;
   cut.ahead = streams && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
+  cut.fetch = (s.m * s.k * ByteWidth(s.a_type) + s.m * s.n * ByteWidth(s.c_type)) > caches.l2_bytes;
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
                             std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, cut.kc)), 2 * nr,
@@ -557,12 +558,17 @@ class BlockedGemm {
 
     const Word* panel = b.base;
     tile.start = b.start;
-    NextStrip next = NextStripOf(block, offsets, i, CeilDiv(cols, nr_));
+    Soon soon{};
+    if (cut_.fetch) {
+      soon.a = NextStrip(block, offsets, i, CeilDiv(cols, nr_), tile.steps);
+      tile.soon = &soon;
+    }
     for (int64_t j = 0, width = cut_.wide_cols; j < cols; j += width) {
       if (j + width > cols) width = nr_;
-      next.Prefetch();
       if (!p_.settled.depth_lines.empty()) PrefetchPlaced(block, *placed.next, j, cols);
-      if (j + width < cols) PrefetchTile(target + (j + width) * w_, tile.c_row_stride, rows);
+      if (cut_.fetch) {
+        soon.c = j + width < cols ? NextTile(target + (j + width) * w_, tile.c_row_stride, rows, tile.steps) : Lines{};
+      }
       tile.b = panel;
       tile.c = target + j * w_;
       micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(width, cols - j)));
@@ -617,35 +623,32 @@ class BlockedGemm {
     }
   }
 
-  // The strip of A that will be copied after this one, fetched piece by piece while this one is multiplied.
-  struct NextStrip {
-    const char* a = nullptr;
-    int64_t row_bytes = 0, lines_per_row = 1, lines_per_call = 0;
-    int64_t left = 0, line = 0;  // Lines to fetch yet, and the next one's place in its row, which starts at `a`.
-    void Prefetch() {
-      for (int64_t n = std::min(left, lines_per_call); n > 0; --n, --left) {
-        __builtin_prefetch(a + line * kLineBytes, 0, 2);
-        if (++line < lines_per_row) continue;
-        line = 0;
-        a += row_bytes;
-      }
-    }
-  };
-  NextStrip NextStripOf(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t calls) const {
+  // The strip of A that will be copied after this one, fetched while so many tiles of this one are multiplied.
+  Lines NextStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t tiles, int64_t steps) const {
     if (!cut_.copy_a || p_.hooks.pack_a || i + mr_ >= block.i1) return {};
     if (s_.a_col_stride != 1 && s_.a_row_stride != 1) return {};
-    NextStrip next;
-    next.a = static_cast<const char*>(
-        At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_));
     const int64_t depth = block.k1 - block.k0, rows = std::min(mr_, block.i1 - i - mr_);
     const bool turned = s_.a_col_stride != 1;
-    next.row_bytes = (turned ? s_.a_col_stride : s_.a_row_stride) * operand_bytes_;
+    Lines lines{};
+    lines.row = static_cast<const char*>(
+        At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_));
+    lines.row_bytes = (turned ? s_.a_col_stride : s_.a_row_stride) * operand_bytes_;
     // Short runs start anywhere in a line.
-    next.lines_per_row =
+    lines.row_lines =
         turned ? CeilDiv(rows * operand_bytes_ - 1, kLineBytes) + 1 : CeilDiv(depth * operand_bytes_, kLineBytes);
-    next.left = next.lines_per_row * (turned ? depth : rows);
-    next.lines_per_call = CeilDiv(next.left, calls);
-    return next;
+    lines.left = lines.row_lines * (turned ? depth : rows);
+    lines.each = CeilDiv(lines.left * kFetchSteps, tiles * steps);
+    return lines;
+  }
+  // nr columns of rows of C, fetched while one tile is multiplied.
+  Lines NextTile(const Word* c, int64_t row_stride, int64_t rows, int64_t steps) const {
+    Lines lines{};
+    lines.row = reinterpret_cast<const char*>(c);
+    lines.row_bytes = row_stride * static_cast<int64_t>(sizeof(Word));
+    lines.row_lines = CeilDiv(nr_ * w_, kLineWords);
+    lines.left = lines.row_lines * rows;
+    lines.each = CeilDiv(lines.left * kFetchSteps, steps);
+    return lines;
   }
   // Lines of the next strip of a placed A, as many as belong to the panel at column j.
   void PrefetchPlaced(const Part& block, const Starts& next, int64_t j, int64_t cols) const {
@@ -655,11 +658,6 @@ class BlockedGemm {
     const int64_t end = first + count * std::min(j + nr_, cols) / cols;
     for (int64_t l = first + count * j / cols; l < end; ++l) {
       for (int64_t r = 0; r < next.count; ++r) __builtin_prefetch(next.rows[r] + lines[static_cast<size_t>(l)], 0, 3);
-    }
-  }
-  void PrefetchTile(const Word* c, int64_t row_stride, int64_t rows) const {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t j = 0; j < nr_ * w_; j += kLineWords) __builtin_prefetch(c + r * row_stride + j, 1, 3);
     }
   }
 

@@ -403,6 +403,7 @@ TEST(GemmTypesKernels, EveryRowIsConsistentWithTheOracle) {
                   .c_row_stride = kernel.nr,
                   .steps = words,
                   .load_c = false,
+                  .soon = nullptr,
                   .ahead = false,
                   .depth = nullptr,
                   .elements = 0,

@@ -5,6 +5,7 @@
 // clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
+#include "tenon/kernels/gemm/internal/fetch_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
 // clang-format on
 
@@ -99,6 +100,7 @@ void CopyRows(const Word* from, int64_t from_stride, int rows, int cols, Word* t
 
 template <DType kType, int kRowTiles, int kColTiles>
 void MicroTiles(const MicroTile& t, int rows, int cols) {
+  if (t.soon != nullptr) Fetch(*t.soon, t.steps);
   alignas(64) Word edge[kMr * kNr];
   const bool whole = rows == kRowTiles * kTile && cols == kColTiles * kTile;
   Word* const c = whole ? t.c : edge;

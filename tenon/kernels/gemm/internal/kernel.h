@@ -14,6 +14,26 @@ namespace tenon::kernels::internal {
 /// B: one f32 or f64, two bf16, four s8 ... A step is as wide as a sum: sum_words words.
 using Word = uint32_t;
 
+/// Steps of a tile between which lines are fetched.
+inline constexpr int64_t kFetchSteps = 8;
+
+/// Lines of memory that are wanted soon, row after row. Asked for all at once they would hold up the loads that the
+/// multiplications wait for.
+struct Lines {
+  const char* row;    ///< In which `at` counts.
+  int64_t row_bytes;  ///< From row to row.
+  int64_t row_lines;
+  int64_t left;  ///< To be fetched yet.
+  int64_t each;  ///< Per kFetchSteps steps.
+  int64_t at;    ///< The next line of the row.
+};
+
+/// What tiles to come want while one is multiplied.
+struct Soon {
+  Lines a;  ///< What the strip of A after this one is copied from, to L2.
+  Lines c;  ///< The next tile of C, to L1.
+};
+
 /// One tile of C of at most mr x nr. Strides in words; w is the kernel's sum_words.
 struct MicroTile {
   const Word* a;  ///< Step q of row i at a[i * a_row_stride + q * a_k_stride].
@@ -26,6 +46,7 @@ struct MicroTile {
   int64_t c_row_stride;
   int64_t steps;  ///< >= 1.
   bool load_c;    ///< The sums go on from C's elements; else from 0 and C is not read.
+  Soon* soon;     ///< Fetched beside the multiplications; null for nothing.
   bool ahead;     ///< B comes from far away and its next columns are wanted next: a hint, for an in_place B.
 
   // For micro_placed_a and micro_placed_b: words from the row, or from b, to where an element along k lies, in the

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "tenon/kernels/gemm/internal/fetch_inl.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 
 namespace {
@@ -129,6 +130,9 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
 // How the operands lie: as matrices, or A or B placed.
 enum class Lie { kMatrices, kPlacedA, kPlacedB };
 
+// Sums of a tile for which a loop around a few steps costs nothing.
+constexpr int kFetchingSums = 12;
+
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
 template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie, bool kAhead = false>
 void Micro(const MicroTile& t, int tail) {
@@ -160,12 +164,23 @@ void Micro(const MicroTile& t, int tail) {
     }
   }
 
+  constexpr bool kFetches = kLie == Lie::kMatrices && !kAhead && kRows * kVecs >= kFetchingSums;
+  if (!kFetches && t.soon != nullptr) [[unlikely]]
+    Fetch(*t.soon, t.steps);
   if constexpr (kLie == Lie::kPlacedA) {
     AddPlacedA<Ops, kRows, kVecs, kMasked>(t, t.depth, t.b, t.elements, mask, acc);
   } else if constexpr (kLie == Lie::kPlacedB) {
     AddPlacedB<Ops, kRows, kVecs, kMasked>(t, mask, acc);
-  } else {
+  } else if (!kFetches || t.soon == nullptr) {
     AddSteps<Ops, kRows, kVecs, kMasked, kAhead>(t, t.a, t.b, t.steps, mask, acc);
+  } else if constexpr (kFetches) {
+    const Word *a = t.a, *b = t.b;
+    for (int64_t left = t.steps; left > 0; left -= kFetchSteps) {
+      Fetch(*t.soon, kFetchSteps);
+      AddSteps<Ops, kRows, kVecs, kMasked>(t, a, b, left < kFetchSteps ? left : kFetchSteps, mask, acc);
+      a += kFetchSteps * t.a_k_stride;
+      b += kFetchSteps * t.b_k_stride;
+    }
   }
 
 #pragma clang loop unroll(full)
@@ -197,6 +212,7 @@ void MicroHalves(const MicroTile& t, int tail) {
       for (int v = 0; v < kVecs; ++v) acc[i][v] = Ops::ZeroC();
     }
   };
+  if (t.soon != nullptr) Fetch(*t.soon, t.steps);
   // Sums that wait for their turn. They are to be in memory: no register is free for them.
   alignas(64) Word sums[kRows * kVecs * kVecWords], even[kRows * kVecs * kVecWords];
   for (int i = 0; i < kRows; ++i) {

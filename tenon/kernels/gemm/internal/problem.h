@@ -23,6 +23,7 @@ struct Cut {
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
   bool copy_a = false;
   bool ahead = false;    ///< MicroTile::ahead.
+  bool fetch = false;    ///< A and C are not all in L2: what comes next of them is asked for (MicroTile::soon).
   bool stage_c = false;  ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
