@@ -37,6 +37,10 @@ constexpr int64_t kMaxPlacedRows = 16;
 constexpr int64_t kSlabCols = 256;
 constexpr int64_t kManyTasks = 64;
 
+// Lines of A and C are fetched so many steps before they are used, which is about what memory takes. Strips of fewer
+// steps than the least follow each other so closely in memory that the hardware does it better.
+constexpr int64_t kFetchedAhead = 64, kLeastFetched = 20;
+
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 // `total` in equal pieces of at most `most`, each a multiple of `unit` but the last.
@@ -182,7 +186,6 @@ Cut CutOf(const Settled& p) {
   cut.k_piece = s.k;
   cut.ahead = streams && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
-  cut.fetch = (s.m * s.k * ByteWidth(s.a_type) + s.m * s.n * ByteWidth(s.c_type)) > caches.l2_bytes;
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
                             std::clamp(caches.l2_bytes * 3 / 4 / (step_bytes * StepsOf(kernel, cut.kc)), 2 * nr,
@@ -220,6 +223,10 @@ Cut CutOf(const Settled& p) {
     const int64_t strips = std::max<int64_t>(1, static_cast<int64_t>(task_ns / strip_ns));
     cut.task_rows = EvenPiece(s.m, strips * mr, mr);
     cut.last_task_rows = col_blocks > 1 ? EvenPiece(s.m, CeilDiv(strips, 4) * mr, mr) : cut.task_rows;
+  }
+  if (s.m * (s.k * ByteWidth(s.a_type) + s.n * ByteWidth(s.c_type)) > caches.l2_bytes) {
+    const int64_t strip_steps = StepsOf(kernel, cut.kc) * CeilDiv(std::min(s.n, cut.task_cols), cut.wide_cols);
+    if (strip_steps >= kLeastFetched) cut.fetch_strips = CeilDiv(cut.copy_a ? 1 : kFetchedAhead, strip_steps);
   }
   cut.b_place = in_place || streams ? BPlace::kInPlace : whole_rows ? BPlace::kPrivate : BPlace::kShared;
   return cut;
@@ -283,7 +290,12 @@ class BlockedGemm {
                : p.settled.hooked.b_places ? p.kernel->micro_placed_b
                                            : p.kernel->micro),
         operand_bytes_(ByteWidth(p.s.a_type)),
-        c_bytes_(ByteWidth(p.s.c_type)) {}
+        c_bytes_(ByteWidth(p.s.c_type)) {
+    // Shares of tiles: those of A's next strip are for all tiles of a strip.
+    const int64_t steps = StepsOf(kernel_, cut_.kc), tiles = CeilDiv(std::min(s_.n, cut_.task_cols), cut_.wide_cols);
+    a_lines_ = CeilDiv(CeilDiv(mr_ * cut_.kc * operand_bytes_, kLineBytes) * kFetchSteps, tiles * steps);
+    c_lines_ = CeilDiv(CeilDiv(mr_ * nr_ * w_, kLineWords) * kFetchSteps, steps);
+  }
 
   Status Run() {
     const int64_t batch = s_.batch_count();
@@ -559,15 +571,20 @@ class BlockedGemm {
     const Word* panel = b.base;
     tile.start = b.start;
     Soon soon{};
-    if (cut_.fetch) {
-      soon.a = NextStrip(block, offsets, i, CeilDiv(cols, nr_), tile.steps);
+    const int64_t next = i + cut_.fetch_strips * mr_;
+    if (cut_.fetch_strips > 0) {
+      soon.a = StripLines(block, offsets, next);
       tile.soon = &soon;
     }
     for (int64_t j = 0, width = cut_.wide_cols; j < cols; j += width) {
       if (j + width > cols) width = nr_;
       if (!p_.settled.depth_lines.empty()) PrefetchPlaced(block, *placed.next, j, cols);
-      if (cut_.fetch) {
-        soon.c = j + width < cols ? NextTile(target + (j + width) * w_, tile.c_row_stride, rows, tile.steps) : Lines{};
+      if (cut_.fetch_strips > 0) {
+        const int64_t then = j + width;
+        soon.c = then < cols ? TileLines(block, target + then * w_, tile.c_row_stride, i, cols - then)
+                 : !cut_.stage_c
+                     ? TileLines(block, target + (next - i) * tile.c_row_stride, tile.c_row_stride, next, cols)
+                     : Lines{};
       }
       tile.b = panel;
       tile.c = target + j * w_;
@@ -623,32 +640,32 @@ class BlockedGemm {
     }
   }
 
-  // The strip of A that will be copied after this one, fetched while so many tiles of this one are multiplied.
-  Lines NextStrip(const Part& block, const BatchOffsets& offsets, int64_t i, int64_t tiles, int64_t steps) const {
-    if (!cut_.copy_a || p_.hooks.pack_a || i + mr_ >= block.i1) return {};
-    if (s_.a_col_stride != 1 && s_.a_row_stride != 1) return {};
-    const int64_t depth = block.k1 - block.k0, rows = std::min(mr_, block.i1 - i - mr_);
-    const bool turned = s_.a_col_stride != 1;
-    Lines lines{};
-    lines.row = static_cast<const char*>(
-        At(p_.operands.a, offsets.a + (i + mr_) * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_));
-    lines.row_bytes = (turned ? s_.a_col_stride : s_.a_row_stride) * operand_bytes_;
-    // Short runs start anywhere in a line.
-    lines.row_lines =
-        turned ? CeilDiv(rows * operand_bytes_ - 1, kLineBytes) + 1 : CeilDiv(depth * operand_bytes_, kLineBytes);
-    lines.left = lines.row_lines * (turned ? depth : rows);
-    lines.each = CeilDiv(lines.left * kFetchSteps, tiles * steps);
-    return lines;
+  static Lines LinesOfRows(const void* first, int64_t rows, int64_t bytes, int64_t stride_bytes, int64_t each) {
+    if (bytes == stride_bytes) {
+      bytes *= rows;
+      rows = 1;
+    }
+    const int64_t row_lines = CeilDiv(bytes, kLineBytes);
+    return {static_cast<const char*>(first), stride_bytes, row_lines, rows * row_lines, each, 0};
   }
-  // nr columns of rows of C, fetched while one tile is multiplied.
-  Lines NextTile(const Word* c, int64_t row_stride, int64_t rows, int64_t steps) const {
-    Lines lines{};
-    lines.row = reinterpret_cast<const char*>(c);
-    lines.row_bytes = row_stride * static_cast<int64_t>(sizeof(Word));
-    lines.row_lines = CeilDiv(nr_ * w_, kLineWords);
-    lines.left = lines.row_lines * rows;
-    lines.each = CeilDiv(lines.left * kFetchSteps, steps);
-    return lines;
+  // The strip of A at row i.
+  Lines StripLines(const Part& block, const BatchOffsets& offsets, int64_t i) const {
+    if (i >= block.i1 || a_places_ != nullptr || p_.hooks.pack_a) return {};
+    const bool turned = s_.a_col_stride != 1;
+    if (turned && s_.a_row_stride != 1) return {};
+    const int64_t rows = std::min(mr_, block.i1 - i), depth = block.k1 - block.k0;
+    const void* const a =
+        At(p_.operands.a, offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride, operand_bytes_);
+    if (!turned) return LinesOfRows(a, rows, depth * operand_bytes_, s_.a_row_stride * operand_bytes_, a_lines_);
+    // Short runs start anywhere in a line.
+    return LinesOfRows(a, depth, rows * operand_bytes_ + kLineBytes - 1, s_.a_col_stride * operand_bytes_, a_lines_);
+  }
+  // The tile of C at row i.
+  Lines TileLines(const Part& block, const Word* c, int64_t row_stride, int64_t i, int64_t cols) const {
+    if (i >= block.i1) return {};
+    const int64_t word_bytes = sizeof(Word);
+    return LinesOfRows(c, std::min(mr_, block.i1 - i), std::min(nr_, cols) * w_ * word_bytes, row_stride * word_bytes,
+                       c_lines_);
   }
   // Lines of the next strip of a placed A, as many as belong to the panel at column j.
   void PrefetchPlaced(const Part& block, const Starts& next, int64_t j, int64_t cols) const {
@@ -733,6 +750,7 @@ class BlockedGemm {
   const GemmPlaces* const a_places_;
   void (*const micro_)(const MicroTile& tile, int rows, int cols);
   const int64_t operand_bytes_, c_bytes_;
+  int64_t a_lines_ = 0, c_lines_ = 0;  // Lines::each.
   std::atomic<bool> out_of_memory_{false};
 };
 

@@ -15,7 +15,7 @@ namespace tenon::kernels::internal {
 using Word = uint32_t;
 
 /// Steps of a tile between which lines are fetched.
-inline constexpr int64_t kFetchSteps = 8;
+inline constexpr int64_t kFetchSteps = 16;
 
 /// Lines of memory that are wanted soon, row after row. Asked for all at once they would hold up the loads that the
 /// multiplications wait for.
@@ -28,10 +28,10 @@ struct Lines {
   int64_t at;    ///< The next line of the row.
 };
 
-/// What tiles to come want while one is multiplied.
+/// What tiles to come want while one is multiplied, to be brought to L1.
 struct Soon {
-  Lines a;  ///< What the strip of A after this one is copied from, to L2.
-  Lines c;  ///< The next tile of C, to L1.
+  Lines a;  ///< A strip of A: to be copied, or used in place.
+  Lines c;  ///< A tile of C.
 };
 
 /// One tile of C of at most mr x nr. Strides in words; w is the kernel's sum_words.

@@ -130,8 +130,10 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
 // How the operands lie: as matrices, or A or B placed.
 enum class Lie { kMatrices, kPlacedA, kPlacedB };
 
-// Sums of a tile for which a loop around a few steps costs nothing.
-constexpr int kFetchingSums = 12;
+// Steps between which a tile of so many vectors of sums fetches lines, so that the loop around them costs little; or
+// kAtOnce.
+constexpr int64_t kAtOnce = INT64_MAX;
+constexpr int64_t FetchStepsOf(int sums) { return sums >= 24 ? kFetchSteps : sums >= 12 ? 4 * kFetchSteps : kAtOnce; }
 
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
 template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie, bool kAhead = false>
@@ -164,22 +166,23 @@ void Micro(const MicroTile& t, int tail) {
     }
   }
 
-  constexpr bool kFetches = kLie == Lie::kMatrices && !kAhead && kRows * kVecs >= kFetchingSums;
-  if (!kFetches && t.soon != nullptr) [[unlikely]]
+  constexpr int64_t kChunk = kLie == Lie::kMatrices && !kAhead ? FetchStepsOf(kRows * kVecs) : kAtOnce;
+  const bool chunks = t.soon != nullptr && kChunk < t.steps;
+  if (t.soon != nullptr && !chunks) [[unlikely]]
     Fetch(*t.soon, t.steps);
   if constexpr (kLie == Lie::kPlacedA) {
     AddPlacedA<Ops, kRows, kVecs, kMasked>(t, t.depth, t.b, t.elements, mask, acc);
   } else if constexpr (kLie == Lie::kPlacedB) {
     AddPlacedB<Ops, kRows, kVecs, kMasked>(t, mask, acc);
-  } else if (!kFetches || t.soon == nullptr) {
+  } else if (!chunks) {
     AddSteps<Ops, kRows, kVecs, kMasked, kAhead>(t, t.a, t.b, t.steps, mask, acc);
-  } else if constexpr (kFetches) {
+  } else if constexpr (kChunk != kAtOnce) {
     const Word *a = t.a, *b = t.b;
-    for (int64_t left = t.steps; left > 0; left -= kFetchSteps) {
-      Fetch(*t.soon, kFetchSteps);
-      AddSteps<Ops, kRows, kVecs, kMasked>(t, a, b, left < kFetchSteps ? left : kFetchSteps, mask, acc);
-      a += kFetchSteps * t.a_k_stride;
-      b += kFetchSteps * t.b_k_stride;
+    for (int64_t left = t.steps; left > 0; left -= kChunk) {
+      Fetch(*t.soon, kChunk);
+      AddSteps<Ops, kRows, kVecs, kMasked>(t, a, b, left < kChunk ? left : kChunk, mask, acc);
+      a += kChunk * t.a_k_stride;
+      b += kChunk * t.b_k_stride;
     }
   }
 

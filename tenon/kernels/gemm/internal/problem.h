@@ -21,9 +21,11 @@ struct Cut {
   int64_t task_cols = 0;       ///< Multiple of wide_cols, or of nr.
   int64_t task_rows = 0;       ///< Multiple of mr.
   int64_t last_task_rows = 0;  ///< In the last block of columns: small, so that all threads end together.
+  /// A and C are not all in L2: those of the strip that comes so many strips later are asked for (MicroTile::soon). 0:
+  /// they are.
+  int64_t fetch_strips = 0;
   bool copy_a = false;
   bool ahead = false;    ///< MicroTile::ahead.
-  bool fetch = false;    ///< A and C are not all in L2: what comes next of them is asked for (MicroTile::soon).
   bool stage_c = false;  ///< Sums are kept apart from C: it has another type, or no contiguous rows.
   BPlace b_place = BPlace::kInPlace;
   double time_ns = 0;
