@@ -262,7 +262,8 @@ class FunctionEmitter {
   /// `along`, run from their low ends in the loops that are about to be opened; null: never.
   Value* StreamingAllowed(const std::vector<const kir::Store*>& stores, const llvm::SmallVector<kir::DimId, 4>& dims,
                           kir::DimId along, int64_t aligned_bytes, unsigned lanes);
-  /// Whether the store's memory is too large to stay in the caches and nothing in the kernel reads it; null: no.
+  Value* BytesOf(const kir::Buffer& buffer);
+  /// Whether the store's memory is too large to stay in the caches and writing around them pays; null: no.
   Value* WantsStreaming(const kir::Store& store);
   bool StreamsAlong(const kir::Store& store, kir::DimId dim);
 

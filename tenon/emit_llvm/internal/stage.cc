@@ -410,12 +410,24 @@ bool FunctionEmitter::StreamsAlong(const kir::Store& store, DimId dim) {
   return ConstStride(access, dim) == 1;
 }
 
-Value* FunctionEmitter::WantsStreaming(const kir::Store& store) {
-  const kir::Buffer& buffer = k_.buffers[store.buf];
-  // What is larger than half of the last cache level leaves it before anybody reads it.
+Value* FunctionEmitter::BytesOf(const kir::Buffer& buffer) {
   Value* bytes = I64(ByteWidth(buffer.type));
   for (kir::Size extent : buffer.extent) bytes = entry_.CreateMul(bytes, SizeValue(extent));
-  Value* wants = entry_.CreateICmpSGE(bytes, I64(isa::Caches().l3_bytes / 2));
+  return bytes;
+}
+
+Value* FunctionEmitter::WantsStreaming(const kir::Store& store) {
+  // What is larger than half of the last cache level leaves it before anybody reads it. Writing around the caches is
+  // slower than into them, and pays by what it leaves there: of what is read, and of what was written the last time.
+  const int64_t l3_bytes = isa::Caches().l3_bytes;
+  Value* const written = BytesOf(k_.buffers[store.buf]);
+  Value* traffic = written;
+  for (size_t i = 0; i < k_.buffers.size(); ++i) {
+    const bool read = std::any_of(k_.reads.begin(), k_.reads.end(), [&](const kir::Read& r) { return r.buf == i; });
+    if (read) traffic = entry_.CreateAdd(traffic, entry_.CreateMul(BytesOf(k_.buffers[i]), I64(2)));
+  }
+  Value* const wants = entry_.CreateAnd(entry_.CreateICmpSGE(written, I64(l3_bytes / 2)),
+                                        entry_.CreateICmpSGE(traffic, I64(l3_bytes / 2 * 3)));
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(wants); known != nullptr && known->isZero()) return nullptr;
   return wants;
 }
