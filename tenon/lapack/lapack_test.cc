@@ -64,6 +64,46 @@ TYPED_TEST(Lapack, GeqrfAndOrgqrFactor) {
   }
 }
 
+/// Columns of sizes that are far apart: each is as near to a's as the bound says beside its own size.
+TYPED_TEST(Lapack, QrOfColumnsOfAllSizes) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  const Real far = std::sqrt(std::numeric_limits<Real>::min()) / 64;
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{3, 2}, {6, 5}, {40, 40}, {70, 9}}) {
+    for (const bool pivots : {false, true}) {
+      SCOPED_TRACE(testing::Message() << m << "x" << n << (pivots ? " with pivots" : ""));
+      Array a = Array::Of<T>({m, n}), r = a, q = a, taus = Array::Of<T>({n});
+      Array fixed = Array::Of<int32_t>({n}), order = fixed;
+      Fill<T>(a, 5);
+      for (int64_t j = 1; j < n; j += 2) {
+        for (int64_t i = 0; i < m; ++i) a.as<T>()[j * m + i] *= far;
+      }
+      Status s = pivots ? CallRoutine(Target(Traits<T>::kLetter, "geqp3"), {&a, &fixed}, {&r, &order, &taus})
+                        : CallRoutine(Target(Traits<T>::kLetter, "geqrf"), {&a}, {&r, &taus});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      s = CallRoutine(OrthogonalProduct<T>(), {&r, &taus}, {&q});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      const Exact wanted(a.as<T>(), m, n), product(q.as<T>(), m, n), packed(r.as<T>(), m, n);
+      Exact top(n, n);
+      for (int64_t row = 0; row < n; ++row) {
+        for (int64_t col = row; col < n; ++col) top(row, col) = packed(row, col);
+      }
+      EXPECT_LE(Distance(Times(Adjoint(product), product), Unit(n)),
+                Bound<T>(m, n) * std::sqrt(static_cast<long double>(n)));
+      const Exact made = Times(product, top);
+      for (int64_t col = 0; col < n; ++col) {
+        const int64_t from = pivots ? order.as<int32_t>()[col] - 1 : col;
+        Exact x(m, 1), y(m, 1);
+        for (int64_t row = 0; row < m; ++row) {
+          x(row, 0) = wanted(row, from);
+          y(row, 0) = made(row, col);
+        }
+        EXPECT_LE(Distance(y, x), Bound<T>(m, n) * Norm(x)) << "column " << col;
+      }
+    }
+  }
+}
+
 /// As a factorisation asks that is to have a whole q of a tall matrix.
 TYPED_TEST(Lapack, OrgqrTakesFewerReflectorsThanColumns) {
   using T = TypeParam;

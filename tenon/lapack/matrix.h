@@ -45,17 +45,20 @@ Real<T> Size(const T& x) {
 
 /// A power of two that brings the largest entry of `a` near 1, so that squares of entries neither overflow nor vanish;
 /// 1 for zero and for what is not finite.
-template <class T>
-Real<T> ScaleOf(const Matrix<T>& a) {
-  Real<T> largest = 0;
-  for (Eigen::Index k = 0; k < a.size(); ++k) {
-    const T& x = a.data()[k];
-    largest = std::max({largest, std::abs(Eigen::numext::real(x)), std::abs(Eigen::numext::imag(x))});
+template <class M>
+Real<typename M::Scalar> ScaleOf(const Eigen::MatrixBase<M>& a) {
+  using R = Real<typename M::Scalar>;
+  R largest = 0;
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
+    for (Eigen::Index i = 0; i < a.rows(); ++i) {
+      const typename M::Scalar x = a(i, j);
+      largest = std::max({largest, std::abs(Eigen::numext::real(x)), std::abs(Eigen::numext::imag(x))});
+    }
   }
   if (!(largest > 0) || !std::isfinite(largest)) return 1;
   // The inverse must be a number as well.
-  constexpr int kMost = std::numeric_limits<Real<T>>::max_exponent - 3;
-  return std::ldexp(Real<T>(1), std::clamp(-std::ilogb(largest), -kMost, kMost));
+  constexpr int kMost = std::numeric_limits<R>::max_exponent - 3;
+  return std::ldexp(R(1), std::clamp(-std::ilogb(largest), -kMost, kMost));
 }
 
 }  // namespace tenon::lapack

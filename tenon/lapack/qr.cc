@@ -14,10 +14,33 @@ namespace {
 /// wait less for memory.
 constexpr int64_t kMostInVectors = int64_t{1} << 18;
 
-/// Multiplies what lies on and above the diagonal.
+/// Brings the largest entry of each column near 1: what is small beside another column must not vanish when its entries
+/// are squared. Reflectors are the same ones for it.
+template <class T>
+Vector<Real<T>> ScaleColumns(Matrix<T>& a) {
+  Vector<Real<T>> scales(a.cols());
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
+    scales[j] = ScaleOf(a.col(j));
+    a.col(j) *= scales[j];
+  }
+  return scales;
+}
+
+/// Divides what lies on and above the diagonal by a number for each column.
 template <class M>
-void ScaleUpper(M& a, Real<typename M::Scalar> by) {
-  for (Eigen::Index j = 0; j < a.cols(); ++j) a.col(j).head(std::min(j + 1, a.rows())) *= by;
+void UnscaleUpper(M& a, const Vector<Real<typename M::Scalar>>& by) {
+  for (Eigen::Index j = 0; j < a.cols(); ++j) a.col(j).head(std::min(j + 1, a.rows())) *= 1 / by[j];
+}
+
+/// Whether columns' sizes are so far apart that squares of small ones vanish when the largest is near 1.
+template <class T>
+bool IsGraded(const Matrix<T>& a) {
+  const Real<T> least = std::sqrt(std::numeric_limits<Real<T>>::min()) / std::numeric_limits<Real<T>>::epsilon();
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
+    const Real<T> largest = a.col(j).cwiseAbs().maxCoeff();
+    if (largest > 0 && largest < least) return true;
+  }
+  return false;
 }
 
 template <class T>
@@ -29,20 +52,19 @@ Status Geqrf(Call& call) {
   if (m == 0 || n == 0) return call.ForEach([](int64_t) {});
   return call.ForEach([&](int64_t i) {
     Matrix<T> x = In(a, i);
-    const Real<T> scale = ScaleOf(x);
-    x *= scale;
+    const Vector<Real<T>> scales = ScaleColumns(x);
     if constexpr (std::is_floating_point_v<T>) {
       if (m * n <= kMostInVectors) {
         Padded<T> padded = ToPadded(x);
         FactorQr(padded, taus.at(i));
         auto packed = View(padded);
-        ScaleUpper(packed, 1 / scale);
+        UnscaleUpper(packed, scales);
         Out(r, i) = packed;
         return;
       }
     }
     Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> qr(x);
-    ScaleUpper(x, 1 / scale);
+    UnscaleUpper(x, scales);
     Out(r, i) = x;
     Out(taus, i) = qr.hCoeffs().conjugate();
   });
@@ -76,29 +98,43 @@ Status Geqp3(Call& call) {
     }
     const Real<T> scale = ScaleOf(x);
     x *= scale;
+    const bool graded = IsGraded(x);
     Vector<T> tau = Vector<T>::Zero(k);
     first = std::min(first, k);
     if (first > 0) {
-      Eigen::HouseholderQR<Matrix<T>> lead(x.leftCols(first));
+      Matrix<T> leading = x.leftCols(first);
+      const Vector<Real<T>> scales = ScaleColumns(leading);
+      const Eigen::HouseholderQR<Matrix<T>> lead(leading);
       Matrix<T> rest = x.rightCols(n - first);
       if (rest.cols() > 0) rest.applyOnTheLeft(lead.householderQ().adjoint());
-      x.leftCols(first) = lead.matrixQR();
+      leading = lead.matrixQR();
+      UnscaleUpper(leading, scales);
+      x.leftCols(first) = leading;
       x.rightCols(n - first) = rest;
       tau.head(first) = lead.hCoeffs().conjugate();
     }
     if (first < k) {
-      Eigen::ColPivHouseholderQR<Matrix<T>> qr(x.bottomRightCorner(m - first, n - first));
+      const Matrix<T> corner = x.bottomRightCorner(m - first, n - first);
+      Eigen::ColPivHouseholderQR<Matrix<T>> qr(corner);
       const Matrix<T> above = x.topRightCorner(first, n - first);
       const Vector<int32_t> before = order;
       x.bottomRightCorner(m - first, n - first) = qr.matrixQR();
+      tau.tail(k - first) = qr.hCoeffs().conjugate();
+      if (graded) {
+        Matrix<T> ordered = corner * qr.colsPermutation();
+        const Vector<Real<T>> scales = ScaleColumns(ordered);
+        Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> by_columns(ordered);
+        UnscaleUpper(ordered, scales);
+        x.bottomRightCorner(m - first, n - first) = ordered;
+        tau.tail(k - first) = by_columns.hCoeffs().conjugate();
+      }
       for (int64_t j = 0; j < n - first; ++j) {
         const int64_t from = qr.colsPermutation().indices()[j];
         x.col(first + j).head(first) = above.col(from);
         order[first + j] = before[first + from];
       }
-      tau.tail(k - first) = qr.hCoeffs().conjugate();
     }
-    ScaleUpper(x, 1 / scale);
+    UnscaleUpper(x, Vector<Real<T>>(Vector<Real<T>>::Constant(n, scale)));
     Out(r, i) = x;
     Out(pivots, i) = order.array() + 1;
     Out(taus, i) = tau;

@@ -1,5 +1,5 @@
 // The largest or smallest value of a dim together with its place, as two reductions that need no order: the value
-// first, then the first place that has it.
+// first, then the first place that has it, and what lies there where values that are equal may differ.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -107,10 +107,14 @@ class Picker {
   const Block& block_;
 };
 
+/// What a combiner keeps of values that are equal: zeros may differ in their signs, NaN in their other bits.
+enum class OfEqual : uint8_t { kEither, kFirst };
+
 /// Whether the combiner keeps the extreme value and, of equal ones, the place that comes first, when first places are
 /// smaller. NaN beats all.
-bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_nan) {
+std::optional<OfEqual> KeepsFirst(const Program& p, const Block& block, bool largest, bool with_nan) {
   const Picker picker(p, block);
+  OfEqual kept = OfEqual::kFirst;
   for (int r = 0; r <= static_cast<int>(with_nan ? Relation::kBothNan : Relation::kGreater); ++r) {
     const auto relation = static_cast<Relation>(r);
     bool second = false;
@@ -128,12 +132,15 @@ bool KeepsFirst(const Program& p, const Block& block, bool largest, bool with_na
         break;
     }
     const auto picked = picker.Pick(relation, Relation::kLess);
-    if (!picked || (*picked)[1] != (second ? 3 : 1)) return false;
-    // Of equal values, either.
-    const bool either = relation == Relation::kEqual || relation == Relation::kBothNan;
-    if (either ? (*picked)[0] % 2 != 0 : (*picked)[0] != (second ? 2 : 0)) return false;
+    if (!picked || (*picked)[1] != (second ? 3 : 1)) return std::nullopt;
+    const bool equal = relation == Relation::kEqual || relation == Relation::kBothNan;
+    if (equal && (*picked)[0] == 2) {
+      kept = OfEqual::kEither;
+    } else if ((*picked)[0] != (second ? 2 : 0)) {
+      return std::nullopt;
+    }
   }
-  return true;
+  return kept;
 }
 
 }  // namespace
@@ -152,41 +159,44 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
       node.shape(1).dtype != places.dtype)
     return false;
   const bool with_nan = IsFloat(values.dtype);
-  const bool largest = KeepsFirst(to_, node.blocks[0], true, with_nan);
-  if (!largest && !KeepsFirst(to_, node.blocks[0], false, with_nan)) return false;
+  std::optional<OfEqual> of_equal = KeepsFirst(to_, node.blocks[0], true, with_nan);
+  const bool largest = of_equal.has_value();
+  if (!largest) of_equal = KeepsFirst(to_, node.blocks[0], false, with_nan);
+  if (!of_equal) return false;
   const OpCode op = largest ? OpCode::kMaximum : OpCode::kMinimum;
   // Nothing is beyond the initial value, and its place is no later than any.
   const std::optional<uint64_t> identity = IdentityBits(op, values.dtype);
   if (!identity || !IsSplat(node.in[2], *identity) || !IsSplat(node.in[3], 0)) return false;
 
-  GraphNode extreme;
-  extreme.op = OpCode::kReduce;
-  extreme.in = {node.in[0], node.in[2]};
-  extreme.out.push_back(node.shape(0));
-  extreme.attributes = over;
-  extreme.blocks.push_back(MakeCombiner(to_, op, values.dtype));
-  const Ref value = Emit(std::move(extreme));
-  GraphNode broadcast;
-  broadcast.op = OpCode::kBroadcast;
-  broadcast.in = {value};
-  broadcast.out.push_back(values);
-  BroadcastAttrs kept;
+  const auto reduce = [&](Ref x, OpCode by, Ref from) {
+    GraphNode made;
+    made.op = OpCode::kReduce;
+    made.in = {x, from};
+    made.out.push_back({ShapeOf(x).dtype, node.shape(0).dims});
+    made.attributes = over;
+    made.blocks.push_back(MakeCombiner(to_, by, ShapeOf(x).dtype));
+    return Emit(std::move(made));
+  };
+  Dims kept;
   for (size_t d = 0; d < values.rank(); ++d) {
-    if (static_cast<int64_t>(d) != dim) kept.broadcast_dimensions.push_back(static_cast<int64_t>(d));
+    if (static_cast<int64_t>(d) != dim) kept.push_back(static_cast<int64_t>(d));
   }
-  broadcast.attributes = std::move(kept);
-  const Ref spread = Emit(std::move(broadcast));
-  Ref here = Compare(kir::kEq, node.in[0], spread);
+  Ref value = reduce(node.in[0], op, node.in[2]);
+  Ref here = Compare(kir::kEq, node.in[0], Broadcast(value, values.dims, kept));
   if (with_nan) here = Binary(OpCode::kOr, here, Compare(kir::kNe, node.in[0], node.in[0]));
   const uint64_t last = kir::HighestBits(places.dtype);
-  const Ref candidates = Select(here, node.in[1], Splat(places, last));
-  GraphNode first;
-  first.op = OpCode::kReduce;
-  first.in = {candidates, Splat({places.dtype, {}}, last)};
-  first.out.push_back(node.shape(1));
-  first.attributes = over;
-  first.blocks.push_back(MakeCombiner(to_, OpCode::kMinimum, places.dtype));
-  const Ref place = Emit(std::move(first));
+  const Ref place =
+      reduce(Select(here, node.in[1], Splat(places, last)), OpCode::kMinimum, Splat({places.dtype, {}}, last));
+  if (with_nan && *of_equal == OfEqual::kFirst) {
+    const DType type = NumElements(values.dims) > INT32_MAX ? DType::kS64 : DType::kS32;
+    const Dims strides = RowMajorStridesElems(values.dims);
+    Dims steps;
+    for (int64_t d : kept) steps.push_back(strides[static_cast<size_t>(d)]);
+    const Ref along =
+        Binary(OpCode::kMultiply, Converted(place, type),
+               Splat({type, node.shape(1).dims}, static_cast<uint64_t>(strides[static_cast<size_t>(dim)])));
+    value = Taken(node.in[0], Binary(OpCode::kAdd, Places(type, node.shape(1).dims, steps, 0), along));
+  }
   Bind(id, 0, value);
   Bind(id, 1, place);
   log_.Hit(
