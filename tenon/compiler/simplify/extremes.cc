@@ -154,8 +154,10 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   const int64_t dim = over.dimensions[0];
   // Of places that begin anew the first one is not the least.
   if (!CountsAlong(Def(node.in[1]), dim) || values.dims != places.dims) return false;
-  if (!(IsFloat(values.dtype) || IsInteger(values.dtype)) || values.dims[static_cast<size_t>(dim)] < 2) return false;
-  if (DTypeBits(values.dtype) < 8 || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
+  const bool truths = values.dtype == DType::kPred;
+  if (!(IsFloat(values.dtype) || IsInteger(values.dtype) || truths) || values.dims[static_cast<size_t>(dim)] < 2)
+    return false;
+  if ((DTypeBits(values.dtype) < 8 && !truths) || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
       node.shape(1).dtype != places.dtype)
     return false;
   const bool with_nan = IsFloat(values.dtype);
@@ -163,7 +165,7 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   const bool largest = of_equal.has_value();
   if (!largest) of_equal = KeepsFirst(to_, node.blocks[0], false, with_nan);
   if (!of_equal) return false;
-  const OpCode op = largest ? OpCode::kMaximum : OpCode::kMinimum;
+  const OpCode op = truths ? largest ? OpCode::kOr : OpCode::kAnd : largest ? OpCode::kMaximum : OpCode::kMinimum;
   // Nothing is beyond the initial value, and its place is no later than any.
   const std::optional<uint64_t> identity = IdentityBits(op, values.dtype);
   if (!identity || !IsSplat(node.in[2], *identity) || !IsSplat(node.in[3], 0)) return false;

@@ -440,20 +440,22 @@ struct OuterFacts {
   std::vector<Val> roots;
   std::vector<Access> stores;
   std::vector<const kir::Store*> store_list;
-  std::vector<DimId> inner_reduced;
+  std::vector<DimId> inner_reduced;  // Those that may run in lanes themselves.
 };
 
 void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
   for (const kir::Step& step : seq) {
     if (const auto* stage = std::get_if<kir::Stage>(&step.is)) {
       DimMask reduced = 0;
+      bool in_lanes = true;
       for (const kir::Reduce& r : stage->reduces) {
         reduced |= r.dims;
+        in_lanes &= ReduceAllowsLanes(an, r);
         if (r.order == kir::ReduceOrder::kLanes) facts->possible &= r.in.size() <= 2;
       }
       for (DimId d : stage->dims) {
         if (reduced & Bit(d)) {
-          facts->inner_reduced.push_back(d);
+          if (in_lanes) facts->inner_reduced.push_back(d);
         } else {
           facts->possible = false;  // has an inner dim of its own to run in lanes
         }
