@@ -1,6 +1,7 @@
 #include "tenon/compiler/fuse/canonical.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <unordered_map>
@@ -271,6 +272,20 @@ bool ReadsColumns(const kir::Kernel& k, DimId dim) {
                      [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
 }
 
+/// Points of `dim` that share a cache line of the narrowest array of which columns are reduced along it; 1 for none.
+int64_t PointsPerLine(const kir::Kernel& k, DimId dim) {
+  const auto reduced = [&](const kir::Axis& axis) {
+    return std::ranges::any_of(axis.terms,
+                               [&](const kir::Term& t) { return k.dims[t.dim].kind == kir::DimKind::kReduce; });
+  };
+  int64_t points = 1;
+  for (const kir::Read& r : k.reads) {
+    if (r.at.empty() || CoefOf(r.at.back(), dim) != 1 || !std::ranges::any_of(r.at, reduced)) continue;
+    points = std::max<int64_t>(points, policy::kPointsTogether / std::max(1, ByteWidth(k.buffers[r.buf].type)));
+  }
+  return points;
+}
+
 /// Whether two stores into one buffer never meet at different places of dim 0.
 bool KeepToTheirRows(const kir::Kernel& k, const kir::Store& a, const kir::Store& b) {
   if (a.at == b.at) return true;
@@ -350,7 +365,13 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
     lanes &= rows >= policy::kManyRows;
     if (lanes) inner *= last;
     k.split.dims = (kir::DimMask{1} << (k.outer - (lanes ? 1 : 0))) - 1;
-    k.split.grain = Size::Of(std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes)));
+    int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes));
+    // Whether pieces of few rows fill lanes is for code to know; few such numbers, so that kernels are shared.
+    // Rows that lie side by side in what is read run in lanes.
+    if (const int64_t together = PointsPerLine(k, static_cast<DimId>(k.outer - 1)); together > 1)
+      grain = std::max(together, grain / together * together);
+    if (grain < policy::kPointsTogether) grain = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(grain)));
+    k.split.grain = Size::Of(grain);
     if (loop) k.split.grain = Size::Of(policy::kPointsTogether);  // Every point is a whole loop's work.
     return;
   }
@@ -527,7 +548,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     }
   });
   ForEachLoop(k.seq, [&](kir::Loop& loop) { turn(loop.trip_count, 0); });
-  turn(k.split.grain, 1);
+  turn(k.split.grain, k.outer > 0 ? policy::kPointsTogether - 1 : 1);
   k.num_params = static_cast<uint16_t>(params.size());
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/kir.h"
@@ -154,9 +155,10 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   const int64_t dim = over.dimensions[0];
   // Of places that begin anew the first one is not the least.
   if (!CountsAlong(Def(node.in[1]), dim) || values.dims != places.dims) return false;
-  const bool truths = values.dtype == DType::kPred;
-  if (!(IsFloat(values.dtype) || IsInteger(values.dtype) || truths) || values.dims[static_cast<size_t>(dim)] < 2)
-    return false;
+  const int64_t count = values.dims[static_cast<size_t>(dim)];
+  // Choices among a few conditions are selections of what follows from each.
+  const bool truths = values.dtype == DType::kPred && count > static_cast<int64_t>(policy::kMaxStacked);
+  if (!(IsFloat(values.dtype) || IsInteger(values.dtype) || truths) || count < 2) return false;
   if ((DTypeBits(values.dtype) < 8 && !truths) || DTypeBits(places.dtype) < 8 || node.shape(0).dtype != values.dtype ||
       node.shape(1).dtype != places.dtype)
     return false;

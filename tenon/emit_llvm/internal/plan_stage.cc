@@ -437,10 +437,12 @@ namespace {
 
 struct OuterFacts {
   bool possible = true;
+  bool in_order = false;  // Some reduction goes through its points one by one.
+  int accumulators = 0;   // Reductions whose sums are many.
   std::vector<Val> roots;
   std::vector<Access> stores;
   std::vector<const kir::Store*> store_list;
-  std::vector<DimId> inner_reduced;  // Those that may run in lanes themselves.
+  std::vector<DimId> inner;  // Reduced.
 };
 
 void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
@@ -451,11 +453,14 @@ void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
       for (const kir::Reduce& r : stage->reduces) {
         reduced |= r.dims;
         in_lanes &= ReduceAllowsLanes(an, r);
-        if (r.order == kir::ReduceOrder::kLanes) facts->possible &= r.in.size() <= 2;
+        if (r.order != kir::ReduceOrder::kLanes) continue;
+        facts->possible &= r.in.size() <= 2;
+        facts->accumulators += static_cast<int>(r.in.size());
       }
       for (DimId d : stage->dims) {
         if (reduced & Bit(d)) {
-          if (in_lanes) facts->inner_reduced.push_back(d);
+          facts->inner.push_back(d);
+          facts->in_order |= !in_lanes;
         } else {
           facts->possible = false;  // has an inner dim of its own to run in lanes
         }
@@ -494,31 +499,51 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   std::vector<Val> roots;
   an.SeqRoots(an.kernel.seq, &roots);
   const std::vector<Val> needed = an.Needed(roots);
+  DimMask inner = 0;
+  for (DimId d : facts.inner) inner |= Bit(d);
+  // What is done for every point; for every row, where there are no others.
   std::vector<const Access*> read;
   std::vector<const Access*> written;
   for (Val n : needed) {
-    if (an.kernel.nodes[n].op == Op::kRead) read.push_back(&an.reads[an.kernel.nodes[n].attr]);
+    if (an.kernel.nodes[n].op == Op::kRead && (inner == 0 || (an.deps[n] & inner)))
+      read.push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
-  for (const Access& a : facts.stores) written.push_back(&a);
-  auto score = [&](DimId v) {
+  for (const Access& a : facts.stores) {
+    if (inner == 0) written.push_back(&a);
+  }
+  const double compute = 0.25 * an.Cost(needed, inner);
+  const kir::Size grain = an.kernel.split.grain;
+  const int last_split = std::bit_width(an.kernel.split.dims) - 1;
+  // Cycles per point. Lanes for which a row or a piece has no points are as slow as the others.
+  auto cost_of = [&](DimId v, double others) {
     bool contiguous = false;
     const unsigned lanes_of = LanesFor(an, needed, facts.stores, v, isa);
-    return MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
-           MoveCost(an, written, true, v, lanes_of, isa, &contiguous);
+    const kir::Size extent = an.kernel.dims[v].extent;
+    double filled = std::max(1u, lanes_of);
+    if (!extent.is_param()) filled = std::min(filled, static_cast<double>(std::max<int64_t>(1, extent.baked)));
+    if (v == last_split && !grain.is_param()) filled = std::min(filled, static_cast<double>(grain.baked));
+    return (compute + MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
+            MoveCost(an, written, true, v, lanes_of, isa, &contiguous) + others) /
+           filled;
   };
   const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(),
                                  [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
-  // A reduction that reads along its own innermost dim is better off running that one in lanes.
-  double best = std::numeric_limits<double>::infinity();
-  for (DimId d : facts.inner_reduced) best = std::min(best, score(d) - 0.5);
+  // A reduction that reads along its own innermost dim is better off running that one in lanes, and one that cannot may
+  // be better off without any.
+  double best = facts.in_order ? compute + static_cast<double>(read.size()) : std::numeric_limits<double>::infinity();
+  for (DimId d : facts.inner) {
+    if (!facts.in_order) best = std::min(best, cost_of(d, 0));
+  }
   int chosen = -1;
   for (int d = 31; d >= 0; --d) {
     if (!(candidates & Bit(d)) || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
     const auto v = static_cast<DimId>(d);
     bool legal = ConditionsIndependent(an, an.kernel.seq, v);
     for (size_t i = 0; i < facts.stores.size(); ++i) legal &= StoreAllows(an, *facts.store_list[i], facts.stores[i], v);
-    if (legal && score(v) < best) {
-      best = score(v);
+    // Sums of several rows do not stay in registers.
+    const double cost = cost_of(v, 0.5 + 0.5 * facts.accumulators);
+    if (legal && cost < best) {
+      best = cost;
       chosen = d;
     }
   }
