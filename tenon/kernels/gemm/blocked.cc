@@ -617,7 +617,15 @@ class BlockedGemm {
     if (w_ == 1) return CopyApart<Word>(from, from_stride, count, to, to_stride);
     CopyApart<uint64_t>(from, from_stride, count, to, to_stride);
   }
+  // Columns of C that lie apart are gone through one by one: their lines would push each other out of the cache.
+  bool ByColumns() const { return s_.c_type == kernel_.sum_type && s_.c_row_stride == 1; }
   void LoadSums(const void* c, int64_t rows, int64_t cols, Word* sums, int64_t sums_stride) const {
+    if (ByColumns()) {
+      const Word* from = static_cast<const Word*>(c);
+      for (int64_t j = 0; j < cols; ++j, from += s_.c_col_stride * w_)
+        CopySums(from, 1, rows, sums + j * w_, sums_stride / w_);
+      return;
+    }
     for (int64_t r = 0; r < rows; ++r) {
       const void* const from = At(c, r * s_.c_row_stride, c_bytes_);
       Word* const to = sums + r * sums_stride;
@@ -629,6 +637,12 @@ class BlockedGemm {
     }
   }
   void StoreSums(const Word* sums, int64_t sums_stride, int64_t rows, int64_t cols, void* c) const {
+    if (ByColumns()) {
+      Word* to = static_cast<Word*>(c);
+      for (int64_t j = 0; j < cols; ++j, to += s_.c_col_stride * w_)
+        CopySums(sums + j * w_, sums_stride / w_, rows, to, 1);
+      return;
+    }
     for (int64_t r = 0; r < rows; ++r) {
       const Word* const from = sums + r * sums_stride;
       void* const to = At(c, r * s_.c_row_stride, c_bytes_);
