@@ -481,8 +481,43 @@ class BlockedGemm {
         RunPlacedStrips(block, part, offsets, b, buffers);
         continue;
       }
+      if (IsThin(block)) {
+        RunThinStrips(block, offsets, b);
+        continue;
+      }
       for (int64_t i = part.i0; i < part.i1; i += mr_)
         RunStrip(block, part, offsets, i, std::min(mr_, part.i1 - i), b, OwnSums(buffers, part, i), {});
+    }
+  }
+
+  // Strips of one tile, which is soon done, where they lie.
+  bool IsThin(const Part& block) const {
+    return block.j1 - block.j0 <= nr_ && !cut_.copy_a && !cut_.stage_c && !p_.hooks.finish && p_.settled.depth.empty();
+  }
+  void RunThinStrips(const Part& block, const BatchOffsets& offsets, const BSource& b) {
+    Soon soon{};
+    MicroTile tile{};
+    tile.a = static_cast<const Word*>(p_.operands.a) +
+             (offsets.a + block.i0 * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
+    tile.a_row_stride = s_.a_row_stride * w_;
+    tile.a_k_stride = s_.a_col_stride * w_;
+    tile.b = b.base;
+    tile.b_k_stride = b.k_stride;
+    tile.start = b.start;
+    tile.c = static_cast<Word*>(p_.operands.c) + (offsets.c + block.i0 * s_.c_row_stride + block.j0) * w_;
+    tile.c_row_stride = s_.c_row_stride * w_;
+    tile.steps = StepsOf(kernel_, block.k1 - block.k0);
+    tile.load_c = s_.accumulate || block.k0 > 0;
+    tile.ahead = cut_.ahead;
+    tile.soon = cut_.fetch_strips > 0 ? &soon : nullptr;
+    const int cols = static_cast<int>(block.j1 - block.j0);
+    const int64_t ahead = cut_.fetch_strips * mr_;
+    for (int64_t i = block.i0; i < block.i1; i += mr_) {
+      // The hardware sees where C goes on.
+      if (ahead > 0) soon.a = StripLines(block, offsets, i + ahead);
+      micro_(tile, static_cast<int>(std::min(mr_, block.i1 - i)), cols);
+      tile.a += mr_ * tile.a_row_stride;
+      tile.c += mr_ * tile.c_row_stride;
     }
   }
 
