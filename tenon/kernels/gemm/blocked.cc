@@ -490,25 +490,34 @@ class BlockedGemm {
     }
   }
 
+  // What tiles of a block have in common, and where its first columns of B lie.
+  MicroTile FirstTile(const Part& block, const BSource& b) const {
+    MicroTile tile{};
+    tile.b = b.base;
+    tile.b_k_stride = b.k_stride;
+    tile.start = b.start;
+    tile.steps = StepsOf(kernel_, block.k1 - block.k0);
+    tile.load_c = s_.accumulate || block.k0 > 0;
+    tile.ahead = cut_.ahead;
+    return tile;
+  }
+  void TakeInPlace(const Part& block, const BatchOffsets& offsets, int64_t i, MicroTile& tile) const {
+    tile.a =
+        static_cast<const Word*>(p_.operands.a) + (offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
+    tile.a_row_stride = s_.a_row_stride * w_;
+    tile.a_k_stride = s_.a_col_stride * w_;
+  }
+
   // Strips of one tile, which is soon done, where they lie.
   bool IsThin(const Part& block) const {
     return block.j1 - block.j0 <= nr_ && !cut_.copy_a && !cut_.stage_c && !p_.hooks.finish && p_.settled.depth.empty();
   }
   void RunThinStrips(const Part& block, const BatchOffsets& offsets, const BSource& b) {
     Soon soon{};
-    MicroTile tile{};
-    tile.a = static_cast<const Word*>(p_.operands.a) +
-             (offsets.a + block.i0 * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
-    tile.a_row_stride = s_.a_row_stride * w_;
-    tile.a_k_stride = s_.a_col_stride * w_;
-    tile.b = b.base;
-    tile.b_k_stride = b.k_stride;
-    tile.start = b.start;
+    MicroTile tile = FirstTile(block, b);
+    TakeInPlace(block, offsets, block.i0, tile);
     tile.c = static_cast<Word*>(p_.operands.c) + (offsets.c + block.i0 * s_.c_row_stride + block.j0) * w_;
     tile.c_row_stride = s_.c_row_stride * w_;
-    tile.steps = StepsOf(kernel_, block.k1 - block.k0);
-    tile.load_c = s_.accumulate || block.k0 > 0;
-    tile.ahead = cut_.ahead;
     tile.soon = cut_.fetch_strips > 0 ? &soon : nullptr;
     const int cols = static_cast<int>(block.j1 - block.j0);
     const int64_t ahead = cut_.fetch_strips * mr_;
@@ -577,7 +586,7 @@ class BlockedGemm {
   // Rows [i, i + rows) of a block; `placed` says where those of a placed A are.
   void RunStrip(const Part& block, const Part& task, const BatchOffsets& offsets, int64_t i, int64_t rows,
                 const BSource& b, const Buffers& buffers, const PlacedStrip& placed) {
-    MicroTile tile{};
+    MicroTile tile = FirstTile(block, b);
     if (!p_.settled.depth.empty()) {
       tile.elements = block.k1 - block.k0;
       tile.depth = p_.settled.depth.data() + block.k0;
@@ -588,23 +597,14 @@ class BlockedGemm {
     } else if (cut_.copy_a) {
       CopyStrip(block, offsets, i, rows, buffers.strip, tile);
     } else {
-      tile.a =
-          static_cast<const Word*>(p_.operands.a) + (offsets.a + i * s_.a_row_stride + block.k0 * s_.a_col_stride) * w_;
-      tile.a_row_stride = s_.a_row_stride * w_;
-      tile.a_k_stride = s_.a_col_stride * w_;
+      TakeInPlace(block, offsets, i, tile);
     }
     const int64_t cols = block.j1 - block.j0;
     void* const c = At(p_.operands.c, offsets.c + i * s_.c_row_stride + block.j0 * s_.c_col_stride, c_bytes_);
-    tile.steps = StepsOf(kernel_, block.k1 - block.k0);
-    tile.load_c = s_.accumulate || block.k0 > 0;
-    tile.ahead = cut_.ahead;
-    tile.b_k_stride = b.k_stride;
     tile.c_row_stride = cut_.stage_c ? SumsStride(cols) : s_.c_row_stride * w_;
     Word* const target = cut_.stage_c ? buffers.sums : static_cast<Word*>(c);
     if (cut_.stage_c && tile.load_c && block.k0 == task.k0) LoadSums(c, rows, cols, target, tile.c_row_stride);
 
-    const Word* panel = b.base;
-    tile.start = b.start;
     Soon soon{};
     const int64_t next = i + cut_.fetch_strips * mr_;
     if (cut_.fetch_strips > 0) {
@@ -621,10 +621,9 @@ class BlockedGemm {
                      ? TileLines(block, target + (next - i) * tile.c_row_stride, tile.c_row_stride, next, cols)
                      : Lines{};
       }
-      tile.b = panel;
       tile.c = target + j * w_;
       micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(width, cols - j)));
-      panel += width == nr_ ? b.panel_stride : width * w_;
+      tile.b += width == nr_ ? b.panel_stride : width * w_;
       if (tile.start != nullptr) tile.start += b.panel_stride;
     }
 
