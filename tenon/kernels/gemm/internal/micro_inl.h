@@ -130,10 +130,16 @@ template <class Ops, int kRows, int kVecs, bool kMasked>
 // How the operands lie: as matrices, or A or B placed.
 enum class Lie { kMatrices, kPlacedA, kPlacedB };
 
-// Steps between which a tile of so many vectors of sums fetches lines, so that the loop around them costs little; or
-// kAtOnce.
+template <class Ops>
+constexpr int kRegisters = Ops::kLanes * Ops::kSumWords == 16 ? 32 : 16;
+
+// Steps between which a tile fetches lines, so that the loop around them costs little. Those of few rows, which there
+// is one of at the end, fetch all at once.
 constexpr int64_t kAtOnce = INT64_MAX;
-constexpr int64_t FetchStepsOf(int sums) { return sums >= 24 ? kFetchSteps : sums >= 12 ? 4 * kFetchSteps : kAtOnce; }
+template <class Ops, int kRows, int kVecs>
+constexpr int64_t kStepsPerFetch = kRows * 2 < kRegisters<Ops> * 3 / 4 ? kAtOnce
+                                   : kVecs == 1                        ? 4 * kFetchSteps
+                                                                       : kFetchSteps;
 
 // kRows x (kVecs * lanes) elements of C stay in registers; with kMasked the last vector is `tail` lanes wide.
 template <class Ops, int kRows, int kVecs, bool kMasked, Lie kLie, bool kAhead = false>
@@ -166,7 +172,7 @@ void Micro(const MicroTile& t, int tail) {
     }
   }
 
-  constexpr int64_t kChunk = kLie == Lie::kMatrices && !kAhead ? FetchStepsOf(kRows * kVecs) : kAtOnce;
+  constexpr int64_t kChunk = kLie == Lie::kMatrices && !kAhead ? kStepsPerFetch<Ops, kRows, kVecs> : kAtOnce;
   const bool chunks = t.soon != nullptr && kChunk < t.steps;
   if (t.soon != nullptr && !chunks) [[unlikely]]
     Fetch(*t.soon, t.steps);
@@ -302,9 +308,8 @@ void MicroRows(const MicroTile& tile, int rows, int cols) {
 // way round.
 template <class Ops>
 constexpr int WideVecs(int rows) {
-  const int registers = Ops::kLanes * Ops::kSumWords == 16 ? 32 : 16;
   for (int vecs : {8, 4, 3}) {
-    if (rows * vecs + (rows < vecs ? rows : vecs) + 1 <= registers) return vecs;
+    if (rows * vecs + (rows < vecs ? rows : vecs) + 1 <= kRegisters<Ops>) return vecs;
   }
   return 2;
 }
