@@ -272,8 +272,9 @@ bool ReadsColumns(const kir::Kernel& k, DimId dim) {
                      [&](const kir::Read& r) { return !r.at.empty() && CoefOf(r.at.back(), dim) == 1; });
 }
 
-/// Points of `dim` that share a cache line of the narrowest array of which columns are reduced along it; 1 for none.
-int64_t PointsPerLine(const kir::Kernel& k, DimId dim) {
+/// Points of `dim` that fill the widest vector of the narrowest array of which columns are reduced along it; 1 for
+/// none.
+int64_t PointsPerVector(const kir::Kernel& k, DimId dim) {
   const auto reduced = [&](const kir::Axis& axis) {
     return std::ranges::any_of(axis.terms,
                                [&](const kir::Term& t) { return k.dims[t.dim].kind == kir::DimKind::kReduce; });
@@ -368,7 +369,7 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
     int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes));
     // Whether pieces of few rows fill lanes is for code to know; few such numbers, so that kernels are shared.
     // Rows that lie side by side in what is read run in lanes.
-    if (const int64_t together = PointsPerLine(k, static_cast<DimId>(k.outer - 1)); together > 1)
+    if (const int64_t together = PointsPerVector(k, static_cast<DimId>(k.outer - 1)); together > 1)
       grain = std::max(together, grain / together * together);
     if (grain < policy::kPointsTogether) grain = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(grain)));
     k.split.grain = Size::Of(grain);
