@@ -1,15 +1,11 @@
 """Elements of few values that were put one behind the other, by places that are computed: choices between branches, pieces, options."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(23)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def below(n, *shape):
-        return lambda: jax.random.randint(jax.random.fold_in(key, n), shape, 0, n, jnp.int32)
+    make = ByShape(jax, 23)
+    f32, below = make.f32, make.below
 
     def payoffs(kind, spot, strike):
         legs = jnp.array([jnp.maximum(spot - strike, 0), jnp.maximum(strike - spot, 0), (spot > strike).astype(spot.dtype), spot])
@@ -64,10 +60,10 @@ def programs(jax):
         'chosen_by_rank': (by_rank, [f32(3000), below(3, 3000)]),
         'functions_by_place': (along_last, [f32(64, 80), below(5, 64, 80)]),
         'functions_by_place_gradient': (mixed_gradient, [f32(64, 80), below(5, 64, 80)]),
-        'pieces_of_cubics': (spline, [f32(3000), lambda: jnp.linspace(-2, 2, 6), lambda: jax.random.normal(key, (5, 4))]),
+        'pieces_of_cubics': (spline, [f32(3000), lambda: jnp.linspace(-2, 2, 6), lambda: jax.random.normal(make.key, (5, 4))]),
         'pictures_turned': (turned, [f32(30, 24, 24), below(4, 30)]),
         'steps_by_turns': (by_turns, [f32(500)]),
         'one_of_two_states': (states, [f32(), below(2, 500)]),
         'fern_of_four_maps': (game, [f32(800, 2), below(4, 30, 800)]),
-        'roots_by_quarter': (complex_roots, [lambda: jax.random.normal(key, (2000,), jnp.complex64), below(4, 2000)]),
+        'roots_by_quarter': (complex_roots, [lambda: jax.random.normal(make.key, (2000,), jnp.complex64), below(4, 2000)]),
     }

@@ -1,19 +1,12 @@
 """Few rows of much work each, or many rows of little: reductions to a handful of numbers with something costly on the way, searches by combiners that keep an order, tall products of few columns,
 large arrays that are made of almost nothing."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(47)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def of(dtype, *shape):
-        return lambda: f32(*shape)().astype(dtype)
-
-    def between(low, high, *shape):
-        return lambda: jax.random.uniform(jax.random.fold_in(key, sum(shape)), shape, jnp.float32, low, high)
+    make = ByShape(jax, 47)
+    f32, of, between = make.f32, make.of, make.between
 
     # The combiner of XLA's own builder of argmin and argmax, which PyTorch's programs bring.
     def place_of_least(x):

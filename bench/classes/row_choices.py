@@ -1,15 +1,11 @@
 """Choices that are made once for many neighbours: flags of images, rows, particles and trips that say which of two results counts."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(31)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def flags(share, *shape):
-        return lambda: jax.random.uniform(jax.random.fold_in(key, 7 * sum(shape)), shape) < share
+    make = ByShape(jax, 31)
+    f32, flags = make.f32, make.flags
 
     def flips(images, flag):
         return jnp.where(flag[:, None, None, None], images[:, :, ::-1], images)
@@ -72,7 +68,7 @@ def programs(jax):
         'brightened': (brightened, [f32(32, 64, 48), flags(.3, 32)]),
         'either_function': (either_function, [f32(300, 257), flags(.5, 300)]),
         'either_function_gradient': (gradient, [f32(300, 257), flags(.5, 300)]),
-        'one_of_three': (one_of_three, [f32(200, 300), lambda: jax.random.randint(key, (200,), 0, 3)]),
+        'one_of_three': (one_of_three, [f32(200, 300), lambda: jax.random.randint(make.key, (200,), 0, 3)]),
         'resets': (resets, [f32(2000, 24), flags(.05, 2000), f32(2001, 24)][:2] + [f32(2000, 24)]),
         'activations_by_layer': (activations_by_layer, [f32(64, 256), flags(.5, 24)]),
         'frozen_rows': (frozen_rows, [f32(100, 128)]),

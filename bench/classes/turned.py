@@ -1,18 +1,11 @@
 """Arrays of every width whose dims change places: matrices, images between channels last and first, heads of attention, blocks of pixels, with and without something computed on the way."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(43)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def of(dtype, *shape):
-        return lambda: f32(*shape)().astype(dtype)
-
-    def below(n, dtype, *shape):
-        return lambda: jax.random.randint(jax.random.fold_in(key, n + sum(shape)), shape, 0, n, jnp.int32).astype(dtype)
+    make = ByShape(jax, 43)
+    f32, of, below = make.f32, make.of, make.below
 
     def heads(x, w):
         q = (x @ w).reshape(x.shape[0], x.shape[1], 6, -1)
@@ -47,30 +40,30 @@ def programs(jax):
         return w.reshape(w.shape[0] // 8, 8, -1).transpose(0, 2, 1)
 
     return {
-        'bytes': (lambda x: x.T, [below(256, jnp.uint8, 317, 641)]),
-        'bits': (lambda x: x.T, [below(2, bool, 203, 509)]),
+        'bytes': (lambda x: x.T, [below(256, 317, 641, dtype=jnp.uint8)]),
+        'bits': (lambda x: x.T, [below(2, 203, 509, dtype=bool)]),
         'halves': (lambda x: x.T, [of(jnp.float16, 131, 389)]),
         'bf16': (lambda x: x.T, [of(jnp.bfloat16, 401, 96)]),
-        'int16': (lambda x: x.T + 1, [below(30000, jnp.int16, 77, 1001)]),
-        'bytes_few_columns': (lambda x: x.T, [below(256, jnp.uint8, 20011, 12)]),
-        'bytes_few_rows': (lambda x: x.T, [below(256, jnp.uint8, 9, 20011)]),
+        'int16': (lambda x: x.T + 1, [below(30000, 77, 1001, dtype=jnp.int16)]),
+        'bytes_few_columns': (lambda x: x.T, [below(256, 20011, 12, dtype=jnp.uint8)]),
+        'bytes_few_rows': (lambda x: x.T, [below(256, 9, 20011, dtype=jnp.uint8)]),
         'odd_edges': (lambda x: x.transpose(0, 2, 1), [f32(61, 30, 45)]),
-        'odd_edges_bytes': (lambda x: x.transpose(0, 2, 1), [below(256, jnp.uint8, 61, 30, 45)]),
-        'images_to_channels_first': (lambda x: x.transpose(0, 3, 1, 2), [below(256, jnp.uint8, 5, 61, 67, 3)]),
-        'images_to_channels_last': (lambda x: x.transpose(0, 2, 3, 1), [below(256, jnp.uint8, 5, 3, 61, 67)]),
+        'odd_edges_bytes': (lambda x: x.transpose(0, 2, 1), [below(256, 61, 30, 45, dtype=jnp.uint8)]),
+        'images_to_channels_first': (lambda x: x.transpose(0, 3, 1, 2), [below(256, 5, 61, 67, 3, dtype=jnp.uint8)]),
+        'images_to_channels_last': (lambda x: x.transpose(0, 2, 3, 1), [below(256, 5, 3, 61, 67, dtype=jnp.uint8)]),
         'maps_to_channels_first_bf16': (lambda x: x.transpose(0, 3, 1, 2), [of(jnp.bfloat16, 3, 29, 31, 48)]),
         'maps_to_channels_last_f16': (lambda x: x.transpose(0, 2, 3, 1), [of(jnp.float16, 3, 48, 29, 31)]),
-        'images_loaded': (loaded, [below(256, jnp.uint8, 4, 61, 67, 3)]),
+        'images_loaded': (loaded, [below(256, 4, 61, 67, 3, dtype=jnp.uint8)]),
         'images_written': (to_bytes, [f32(4, 3, 61, 67)]),
         'heads_apart_bf16': (heads, [of(jnp.bfloat16, 2, 97, 96), of(jnp.bfloat16, 96, 144)]),
-        'volume_axes_turned': (lambda x: x.transpose(2, 0, 1), [below(1000, jnp.int16, 41, 53, 67)]),
+        'volume_axes_turned': (lambda x: x.transpose(2, 0, 1), [below(1000, 41, 53, 67, dtype=jnp.int16)]),
         'volume_axes_exchanged': (lambda x: x.transpose(2, 1, 0), [of(jnp.bfloat16, 41, 53, 67)]),
-        'blocks_of_pixels': (lambda x: blocks(x, 4), [below(256, jnp.uint8, 3, 64, 96, 3)]),
+        'blocks_of_pixels': (lambda x: blocks(x, 4), [below(256, 3, 64, 96, 3, dtype=jnp.uint8)]),
         'pixels_of_blocks_bf16': (lambda x: pixels(x, 2), [of(jnp.bfloat16, 3, 29, 31, 48)]),
         'channels_shuffled_f16': (shuffled, [of(jnp.float16, 3, 29, 31, 48)]),
-        'turned_by_quarters_bytes': (lambda x: (jnp.rot90(x), jnp.rot90(x, 3)), [below(256, jnp.uint8, 203, 311)]),
+        'turned_by_quarters_bytes': (lambda x: (jnp.rot90(x), jnp.rot90(x, 3)), [below(256, 203, 311, dtype=jnp.uint8)]),
         'with_its_transpose_f16': (symmetric, [of(jnp.float16, 257, 257)]),
-        'codes_scaled': (scaled_codes, [below(127, jnp.int8, 203, 311), f32(203)]),
-        'weights_packed': (packed, [below(127, jnp.int8, 256, 317)]),
-        'columns_gathered_bytes': (lambda x, i: x.T[i], [below(256, jnp.uint8, 503, 211), below(211, jnp.int32, 97)]),
+        'codes_scaled': (scaled_codes, [below(127, 203, 311, dtype=jnp.int8), f32(203)]),
+        'weights_packed': (packed, [below(127, 256, 317, dtype=jnp.int8)]),
+        'columns_gathered_bytes': (lambda x, i: x.T[i], [below(256, 503, 211, dtype=jnp.uint8), below(211, 97)]),
     }

@@ -1,15 +1,11 @@
 """Lengths that no block of elements divides: sums and extremes of all elements, paddings at either end, frames of what is not a whole number of them."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(41)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def i32(n, *shape):
-        return lambda: jax.random.randint(jax.random.fold_in(key, n), shape, 0, n, jnp.int32)
+    make = ByShape(jax, 41)
+    f32, below = make.f32, make.below
 
     def cross_entropy(logits, labels):
         return (jnp.maximum(logits, 0) - logits * labels + jnp.log1p(jnp.exp(-jnp.abs(logits)))).mean()
@@ -81,7 +77,7 @@ def programs(jax):
         'huber': (huber, [f32(88889), f32(88889)]),
         'frames': (frames, [f32(100000)]),
         'power_of_two': (power_of_two, [f32(70000)]),
-        'checksum': (checksum, [i32(1 << 30, 131071)]),
+        'checksum': (checksum, [below(1 << 30, 131071)]),
         'autocorrelation': (autocorrelation, [f32(90001)]),
         'log_sum': (log_sum, [f32(100003)]),
         'running': (running, [f32(100003)]),

@@ -1,15 +1,11 @@
 """Loops that change a part of an array into something made of that part: painting, overlap-add, blending tiles, rows scaled one by one, tables built up."""
+from by_value import ByShape
 
 
 def programs(jax):
     jnp, lax = jax.numpy, jax.lax
-    key = jax.random.key(53)
-
-    def f32(*shape):
-        return lambda: jax.random.normal(jax.random.fold_in(key, len(shape) + sum(shape)), shape, jnp.float32)
-
-    def below(n, *shape):
-        return lambda: jax.random.randint(jax.random.fold_in(key, n), shape, 0, n, jnp.int32)
+    make = ByShape(jax, 53)
+    f32, below = make.f32, make.below
 
     def rows_scaled(x):
         return lax.fori_loop(0, x.shape[0], lambda i, s: s.at[i].set(s[i] * 2 + 1), x)

@@ -24,3 +24,29 @@ class Random(np.random.RandomState):
 
     def u8(self, *shape):
         return self.randint(0, 256, shape).astype(np.uint8)
+
+
+class ByShape:
+    """Zero-argument makers of JAX's arrays, whose numbers follow from the seed and the shape."""
+
+    def __init__(self, jax, seed):
+        self.jax, self.key = jax, jax.random.key(seed)
+
+    def _key(self, number):
+        return self.jax.random.fold_in(self.key, number)
+
+    def f32(self, *shape):
+        return lambda: self.jax.random.normal(self._key(len(shape) + sum(shape)), shape, np.float32)
+
+    def of(self, dtype, *shape):
+        return lambda: self.f32(*shape)().astype(dtype)
+
+    def between(self, low, high, *shape):
+        return lambda: self.jax.random.uniform(self._key(sum(shape)), shape, np.float32, low, high)
+
+    def below(self, high, *shape, dtype=np.int32):
+        """Integers in [0, high)."""
+        return lambda: self.jax.random.randint(self._key(high), shape, 0, high, np.int32).astype(dtype)
+
+    def flags(self, share, *shape):
+        return lambda: self.jax.random.uniform(self._key(7 * sum(shape)), shape) < share
