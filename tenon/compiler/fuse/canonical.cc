@@ -366,14 +366,17 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
     lanes &= rows >= policy::kManyRows;
     if (lanes) inner *= last;
     k.split.dims = (kir::DimMask{1} << (k.outer - (lanes ? 1 : 0))) - 1;
+    if (loop) {  // Every point is a whole loop's work.
+      k.split.grain = Size::Of(policy::kPointsTogether);
+      return;
+    }
     int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes));
-    // Whether pieces of few rows fill lanes is for code to know; few such numbers, so that kernels are shared.
     // Rows that lie side by side in what is read run in lanes.
-    if (const int64_t together = PointsPerVector(k, static_cast<DimId>(k.outer - 1)); together > 1)
-      grain = std::max(together, grain / together * together);
+    const int64_t together = PointsPerVector(k, static_cast<DimId>(k.outer - 1));
+    grain = std::max(together, grain / together * together);
+    // Whether pieces of few rows fill lanes is for code to know; few such numbers, so that kernels are shared.
     if (grain < policy::kPointsTogether) grain = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(grain)));
     k.split.grain = Size::Of(grain);
-    if (loop) k.split.grain = Size::Of(policy::kPointsTogether);  // Every point is a whole loop's work.
     return;
   }
   if (loop || k.seq.empty()) return;

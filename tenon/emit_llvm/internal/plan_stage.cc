@@ -508,8 +508,8 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
     if (an.kernel.nodes[n].op == Op::kRead && (inner == 0 || (an.deps[n] & inner)))
       read.push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
-  for (const Access& a : facts.stores) {
-    if (inner == 0) written.push_back(&a);
+  if (inner == 0) {
+    for (const Access& a : facts.stores) written.push_back(&a);
   }
   const double compute = 0.25 * an.Cost(needed, inner);
   const kir::Size grain = an.kernel.split.grain;
@@ -530,9 +530,11 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
                                  [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
   // A reduction that reads along its own innermost dim is better off running that one in lanes, and one that cannot may
   // be better off without any.
-  double best = facts.in_order ? compute + static_cast<double>(read.size()) : std::numeric_limits<double>::infinity();
-  for (DimId d : facts.inner) {
-    if (!facts.in_order) best = std::min(best, cost_of(d, 0));
+  double best = std::numeric_limits<double>::infinity();
+  if (facts.in_order) {
+    best = compute + static_cast<double>(read.size());
+  } else {
+    for (DimId d : facts.inner) best = std::min(best, cost_of(d, 0));
   }
   int chosen = -1;
   for (int d = 31; d >= 0; --d) {
