@@ -70,7 +70,6 @@ mlir::func::FuncOp ReducerOf(stablehlo::CustomCallOp call) {
   auto function = name ? mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, name) : nullptr;
   const auto type = mlir::cast<mlir::RankedTensorType>(call->getOperand(0).getType());
   const mlir::Type scalar = mlir::RankedTensorType::get({}, type.getElementType());
-  // Nobody has verified the function yet.
   if (!function || !function.getBody().hasOneBlock() || !function.getBody().front().mightHaveTerminator() ||
       function.getNumArguments() != 2 || function.getNumResults() != 1 || function.getResultTypes()[0] != scalar ||
       !std::ranges::all_of(function.getArgumentTypes(), [&](mlir::Type t) { return t == scalar; }))
@@ -147,6 +146,8 @@ bool ReplaceAsyncCall(stablehlo::CustomCallOp call) {
   if (!name.consume_back("-done") || !llvm::is_contained(kAwaited, name) ||
       call->getOperand(0).getType() != call->getResult(0).getType())
     return false;
+  // Blocks that nothing reaches may hold a call of its own result.
+  if (call->getOperand(0).getDefiningOp() == call) return false;
   call->replaceAllUsesWith(call->getOperands());
   return true;
 }

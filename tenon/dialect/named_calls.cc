@@ -96,14 +96,16 @@ void WriteCall(mlir::Operation* op, llvm::StringRef target) {
 
 }  // namespace
 
-void ReadNamedCalls(mlir::Operation* module) {
-  module->walk([](stablehlo::CustomCallOp call) {
-    if (!call.getCallTargetNameAttr()) return;  // Nobody has verified it yet.
+bool ReadNamedCalls(mlir::Operation* module) {
+  bool any = false;
+  module->walk([&](stablehlo::CustomCallOp call) {
     const bool replaced = call.getCallTargetName().starts_with(kPrefix)
                               ? ReplaceCall(call)
                               : ReplaceDecomposition(call) || ReplaceAsyncCall(call);
     if (replaced) call->erase();
+    any |= replaced;
   });
+  return any;
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> WithNamedCalls(mlir::ModuleOp module) {

@@ -14,7 +14,9 @@ namespace tenon::dialect {
 /// XLA's own decompositions, `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh`, which travel alike, become
 /// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there. Collectives that JAX starts and
 /// awaits by calls (`all-gather-start`, ...) become StableHLO's.
-void ReadNamedCalls(mlir::Operation* module);
+///
+/// `module` is verified; whether anything was replaced, which is not.
+bool ReadNamedCalls(mlir::Operation* module);
 
 /// The way back, for readers that know StableHLO alone: a copy of `module` in which erf, tan and top-k are such calls;
 /// null when it holds none of them.

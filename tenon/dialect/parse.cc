@@ -61,12 +61,12 @@ Result<OwnedModule> Within(std::string_view what, Result<OwnedModule> module) {
 }
 
 // Some clients end functions with stablehlo.return; what leaves here ends them with func.return, whose verifier
-// compares types.
+// compares types. Nobody has verified the module yet: functions may lack their region.
 void NormalizeReturns(mlir::Operation* module) {
   for (mlir::Region& region : module->getRegions()) {
-    for (mlir::Block& block : region) {
-      for (auto function : block.getOps<mlir::func::FuncOp>()) {
-        for (mlir::Block& body : function.getBody()) {
+    for (auto function : region.getOps<mlir::func::FuncOp>()) {
+      for (mlir::Region& of_function : function->getRegions()) {
+        for (mlir::Block& body : of_function) {
           if (body.empty() || !mlir::isa<stablehlo::ReturnOp>(body.back())) continue;
           mlir::Operation& old = body.back();
           mlir::OpBuilder builder(&old);
@@ -126,11 +126,10 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
       module = Within("HLO text", ParseHlo(context, hlo::ReadText(bytes)));
       break;
   }
-  if (module.ok()) {
-    NormalizeReturns(module->op());
-    ReadNamedCalls(module->op());
-  }
-  if (module.ok() && options.verify) TENON_RETURN_IF_ERROR(Verify(module->op()));
+  if (!module.ok()) return module;
+  NormalizeReturns(module->op());
+  TENON_RETURN_IF_ERROR(Verify(module->op()));
+  if (ReadNamedCalls(module->op())) TENON_RETURN_IF_ERROR(Verify(module->op()));
   return module;
 }
 

@@ -77,8 +77,6 @@ enum class InputKind {
 InputKind DetectInput(std::string_view bytes);
 
 struct ParseOptions {
-  /// Run every op's verifier after reading. Off only for input that Tenon itself wrote.
-  bool verify = true;
   /// Literals of at least this many bytes become dense_resource attributes that point into the input, which must then
   /// outlive the module; smaller ones are copied into the context. Off by default: not every reader of constants knows
   /// both kinds.

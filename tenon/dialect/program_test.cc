@@ -110,6 +110,14 @@ func.func @main(%x: tensor<2xf32>) -> tensor<?xf32> {
                    .ok());
 }
 
+// The generic form can leave it out.
+TEST(Parse, FunctionsWithoutARegionAreRefused) {
+  Context context;
+  auto module = Parse(context, R"("func.func"() <{function_type = () -> (), sym_name = "main"}> : () -> ())");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(std::string(module.status().message()), HasSubstr("region"));
+}
+
 // The location of a malformed op in an artifact is the one it was written with.
 TEST(Parse, ArtifactErrorsNameOpAndLocation) {
   std::string bytes = SmallArtifact();
@@ -224,6 +232,18 @@ func.func @main(%x: tensor<32xf32>) -> (tensor<64xf32>, tensor<32xf32>, tensor<1
     EXPECT_THAT(text, HasSubstr(std::string(wanted)));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("-done")));
   EXPECT_THAT(text, HasSubstr("@\"all-to-all-start\"(%arg0)")) << "what makes no sense stays";
+}
+
+TEST(NamedCalls, CallsOfTheirOwnResultsEnd) {
+  Context context;
+  const std::string call = R"(  %0 = stablehlo.custom_call @"all-gather-done"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+)";
+  auto module = Parse(context, "func.func @main() {\n" + call + "  return\n}");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(std::string(module.status().message()), HasSubstr("dominate"));
+  // Where nothing gets to, whatever is used may come later.
+  module = Parse(context, "func.func @main() {\n  return\n^bb1:\n" + call + "  return\n}");
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
 }
 
 TEST(NamedCalls, DecompositionsOfXlaBecomeCallsOfLapack) {
