@@ -40,7 +40,9 @@ std::optional<size_t> CountedAlong(const Program& p, Ref r, int depth = 0) {
     case OpCode::kBroadcast: {
       const auto inner = CountedAlong(p, node.in[0], depth + 1);
       if (!inner) return std::nullopt;
-      return static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[*inner]);
+      const auto along = static_cast<size_t>(node.attrs<BroadcastAttrs>().broadcast_dimensions[*inner]);
+      // A count of one that is stretched is the same everywhere.
+      return p.shape(node.in[0]).dims[*inner] == node.shape().dims[along] ? std::optional(along) : std::nullopt;
     }
     case OpCode::kReshape: {
       const auto inner = CountedAlong(p, node.in[0], depth + 1);
