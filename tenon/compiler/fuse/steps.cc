@@ -100,10 +100,14 @@ Status Fuser::TurnMatrices(const Block& body, Seq& out) {
   std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
   inside.insert(body.args.begin(), body.args.end());
   // By matrix: how often it is used, and how often as the rows of written-out sums along them.
-  std::map<NodeId, std::pair<int, int>> uses;
+  std::map<Ref, std::pair<int, int>> uses;
   for (NodeId id : body.nodes) {
-    for (Ref r : p_[id].in) ++uses[r.node].first;
+    for (Ref r : p_[id].in) ++uses[r].first;
+    for (NodeId captured : captures_.Of(id)) {
+      for (uint32_t i = 0; i < p_[captured].out.size(); ++i) ++uses[{captured, i}].first;
+    }
   }
+  for (Ref r : body.results) ++uses[r].first;
   for (NodeId id : body.nodes) {
     const GraphNode& sum = p_[id];
     if (!IsUnrolledReduce(p_, sum) || sum.in.size() != 2) continue;
@@ -116,17 +120,16 @@ Status Fuser::TurnMatrices(const Block& body, Seq& out) {
       const Shape& matrix = p_.shape(spread.in[0]);
       if (matrix.rank() != 2 || matrix.dims[0] < policy::kMinTurnedRows || SizeBytes(matrix) > policy::kLinkedBytes)
         continue;
-      if (spread.attrs<BroadcastAttrs>().broadcast_dimensions[1] == along[0]) ++uses[spread.in[0].node].second;
+      if (spread.attrs<BroadcastAttrs>().broadcast_dimensions[1] == along[0]) ++uses[spread.in[0]].second;
     }
   }
-  for (const auto& [id, count] : uses) {
+  for (const auto& [matrix, count] : uses) {
     if (count.second == 0 || count.first != count.second) continue;
-    const Shape& matrix = p_[id].shape();
-    TENON_ASSIGN_OR_RETURN(const View rows, ViewOf({id, 0}, out));
-    const View columns = NewTempWithLayout(matrix, {0, 1});
+    TENON_ASSIGN_OR_RETURN(const View rows, ViewOf(matrix, out));
+    const View columns = NewTempWithLayout(p_.shape(matrix), {0, 1});
     if (rows.strides == columns.strides) continue;
     Copy(rows, columns, out);
-    Bind({id, 0}, columns);
+    Bind(matrix, columns);
   }
   return OkStatus();
 }
