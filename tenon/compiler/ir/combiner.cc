@@ -4,6 +4,24 @@
 #include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
+namespace {
+
+bool TakesEitherOrder(OpCode op) {
+  switch (op) {
+    case OpCode::kAdd:
+    case OpCode::kMultiply:
+    case OpCode::kMaximum:
+    case OpCode::kMinimum:
+    case OpCode::kAnd:
+    case OpCode::kOr:
+    case OpCode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 OpCode CombinerOp(const Program& program, const Block& block) {
   if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 ||
@@ -13,9 +31,9 @@ OpCode CombinerOp(const Program& program, const Block& block) {
   const GraphNode& node = program[block.nodes[0]];
   const Ref a{block.args[0], 0};
   const Ref b{block.args[1], 0};
-  if (node.in.size() != 2 || !((node.in[0] == a && node.in[1] == b) || (node.in[0] == b && node.in[1] == a)))
-    return OpCode::kOpaque;
-  return node.op;
+  if (node.in.size() != 2) return OpCode::kOpaque;
+  if (node.in[0] == a && node.in[1] == b) return node.op;
+  return node.in[0] == b && node.in[1] == a && TakesEitherOrder(node.op) ? node.op : OpCode::kOpaque;
 }
 
 Block MakeCombiner(Program& program, OpCode op, DType type) {
@@ -39,6 +57,7 @@ std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
   if (IsComplex(type) || type == DType::kToken) return std::nullopt;
   switch (op) {
     case kir::Op::kAdd:
+      if (type == DType::kF8E8M0FNU) return std::nullopt;                 // Powers of two, none of them zero.
       return IsFloat(type) ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x is x also for x = -0.
     case kir::Op::kMul:
       return kir::LiteralBits(type, 1);

@@ -185,8 +185,10 @@ class Parts {
         }
         part.out[0].dims[dim] = range.extent();
         part.origin = nullptr;
-        if (part.op == OpCode::kReduce)
-          part.blocks = {MakeCombiner(p_, CombinerOp(p_, part.blocks[0]), part.shape().dtype)};
+        if (part.op == OpCode::kReduce) {
+          std::unordered_map<NodeId, NodeId> copies;
+          part.blocks = {CopyOf(p_, part.blocks[0], copies)};
+        }
         parts[node] = add(std::move(part));
       }
       const NodeId part = parts.at(whole);
