@@ -8,6 +8,8 @@ namespace tenon::compiler {
 namespace {
 
 bool IsNumber(DType type) { return IsInteger(type) || IsFloat(type); }
+/// Powers of two alone have no zero, and no three.
+bool HasSmallNumbers(DType type) { return IsNumber(type) && type != DType::kF8E8M0FNU; }
 
 }  // namespace
 
@@ -26,12 +28,12 @@ std::optional<Ref> Simplifier::SameType(const GraphNode& node) {
 
 std::optional<Ref> Simplifier::AddZero(const GraphNode& node) {
   const DType type = node.shape().dtype;
-  if (!IsNumber(type)) return std::nullopt;
+  if (!HasSmallNumbers(type)) return std::nullopt;
   return OtherThan(node, IsInteger(type) ? 0 : kir::LiteralBits(type, -0.0));
 }
 
 std::optional<Ref> Simplifier::SubtractZero(const GraphNode& node) {
-  if (IsNumber(node.shape().dtype) && IsSplat(node.in[1], 0)) return node.in[0];
+  if (HasSmallNumbers(node.shape().dtype) && IsSplat(node.in[1], 0)) return node.in[0];
   return std::nullopt;
 }
 
@@ -114,7 +116,7 @@ std::optional<Ref> Simplifier::SelectKnown(const GraphNode& node) {
 std::optional<Ref> Simplifier::SmallPower(const GraphNode& node) {
   const DType type = node.shape().dtype;
   const Ref x = node.in[0];
-  if (!IsFloat(type)) return std::nullopt;
+  if (!IsFloat(type) || !HasSmallNumbers(type)) return std::nullopt;
   if (IsSplat(node.in[1], kir::LiteralBits(type, 1))) return x;
   if (IsSplat(node.in[1], kir::LiteralBits(type, 2))) return Binary(OpCode::kMultiply, x, x);
   if (IsSplat(node.in[1], kir::LiteralBits(type, 3)))
