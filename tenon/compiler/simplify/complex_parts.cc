@@ -37,47 +37,43 @@ std::optional<Ref> Simplifier::PartOfComplex(const GraphNode& node) {
 
 std::optional<Ref> Simplifier::SplitComplex(const GraphNode& node) {
   const DType type = node.shape().dtype;
-  if (node.out.size() != 1 || !IsComplex(type)) return std::nullopt;
+  if (node.out.size() != 1 || node.in.size() != 2 || !IsComplex(type)) return std::nullopt;
+  if (!node.blocks.empty() && CombinerOp(to_, node.blocks[0]) != OpCode::kAdd) return std::nullopt;
   for (Ref r : node.in) {
     if (ShapeOf(r).dtype != type) return std::nullopt;
   }
   const DType part = RealPartOf(type);
-  // The same op on these parts.
-  const auto apply = [&](OpCode first, OpCode second) {
+  // The same op on parts.
+  const auto apply = [&](Ref first, Ref second) {
     GraphNode real = node;
     real.origin = nullptr;
     real.out[0].dtype = part;
-    for (size_t i = 0; i < real.in.size(); ++i) real.in[i] = Part(i == 0 ? first : second, node.in[i]);
+    real.in = {first, second};
     if (!real.blocks.empty()) real.blocks = {MakeCombiner(to_, OpCode::kAdd, part)};
     return Emit(std::move(real));
   };
+  Ref a_re = Part(OpCode::kReal, node.in[0]), a_im = Part(OpCode::kImag, node.in[0]);
+  Ref b_re = Part(OpCode::kReal, node.in[1]), b_im = Part(OpCode::kImag, node.in[1]);
   Ref re, im;
-  switch (node.op) {
-    case OpCode::kReduce:
-    case OpCode::kReduceWindow:
-      if (node.in.size() != 2 || CombinerOp(to_, node.blocks[0]) != OpCode::kAdd) return std::nullopt;
-      re = apply(OpCode::kReal, OpCode::kReal);
-      im = apply(OpCode::kImag, OpCode::kImag);
-      break;
-    case OpCode::kDot:
-    case OpCode::kConvolution: {
-      // Four products: with three, the smaller part would lose what the larger one rounds off.
-      const auto is_real = [&](Ref r) { return IsSplat(Part(OpCode::kImag, r), 0); };
-      const bool a_real = is_real(node.in[0]), b_real = is_real(node.in[1]);
-      re = apply(OpCode::kReal, OpCode::kReal);
-      if (!a_real && !b_real) re = Binary(OpCode::kSubtract, re, apply(OpCode::kImag, OpCode::kImag));
-      if (a_real && b_real) {
-        im = Splat(ShapeOf(re), 0);
-      } else if (a_real) {
-        im = apply(OpCode::kReal, OpCode::kImag);
-      } else {
-        im = apply(OpCode::kImag, OpCode::kReal);
-        if (!b_real) im = Binary(OpCode::kAdd, apply(OpCode::kReal, OpCode::kImag), im);
-      }
-      break;
-    }
-    default:
-      return std::nullopt;
+  if (!node.blocks.empty()) {
+    re = apply(a_re, b_re);
+    im = apply(a_im, b_im);
+  } else if (const bool a_real = IsSplat(a_im, 0); a_real || IsSplat(b_im, 0)) {
+    // The products with the zero part need no sum: each is zero, or no number where the other factor is none or
+    // infinite. What is no number in a factor makes the same sums so.
+    Ref &x_re = a_real ? b_re : a_re, &x_im = a_real ? b_im : a_im;
+    const Ref zero = Splat(ShapeOf(x_re), 0);
+    const Ref of_re = Binary(OpCode::kMultiply, x_im, zero), of_im = Binary(OpCode::kMultiply, x_re, zero);
+    x_re = Binary(OpCode::kSubtract, x_re, of_re);
+    x_im = Binary(OpCode::kAdd, x_im, of_im);
+    re = apply(a_re, b_re);
+    im = a_real ? apply(a_re, b_im) : apply(a_im, b_re);
+  } else {
+    // Four products: with three, the smaller part would lose what the larger one rounds off.
+    re = apply(a_re, b_re);
+    re = Binary(OpCode::kSubtract, re, apply(a_im, b_im));
+    im = apply(a_im, b_re);
+    im = Binary(OpCode::kAdd, apply(a_re, b_im), im);
   }
   GraphNode whole;
   whole.op = OpCode::kComplex;
