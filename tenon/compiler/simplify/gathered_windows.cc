@@ -34,7 +34,7 @@ Grid GridOf(const Dims& results, const Dims& window, const Dims& strides, const 
     grid.steps.push_back(dilation[d] * row_major[d]);
     grid.of.push_back(static_cast<int64_t>(d));
   }
-  if (NumElements(padded) > INT32_MAX) grid.place = DType::kS64;
+  if (NumElements(padded) > INT32_MAX) grid.place = DType::kS64;  // Which is no less than any extent.
   return grid;
 }
 
@@ -141,7 +141,11 @@ Ref Simplifier::Taken(Ref array, Ref places) {
 // Which of the windows' elements are the operand's own, neither padding nor holes; nothing where all are.
 std::optional<Ref> Simplifier::Existing(const ReduceWindowAttrs& a, const Dims& operand, const Dims& results) {
   const auto [window, strides, base_dilation, dilation, low, high] = a;
-  const Grid grid = GridOf(results, window, strides, dilation, operand);
+  Dims padded;
+  for (size_t d = 0; d < window.size(); ++d)
+    padded.push_back(std::max<int64_t>(0, operand[d] - 1) * base_dilation[d] + 1 + std::abs(low[d]) +
+                     std::abs(high[d]));
+  const Grid grid = GridOf(results, window, strides, dilation, padded);
   std::optional<Ref> all;
   for (size_t d = 0; d < window.size(); ++d) {
     if (low[d] <= 0 && high[d] <= 0 && base_dilation[d] == 1) continue;
