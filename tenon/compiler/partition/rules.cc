@@ -162,10 +162,56 @@ mlir::Operation* OnlyOp(mlir::Operation* op) {
   return single && first.getOperand(0).getType() == first.getResult(0).getType() ? &first : nullptr;
 }
 
+mlir::DenseElementsAttr ExtremeOf(mlir::RankedTensorType type, bool greatest) {
+  using llvm::APFloat, llvm::APInt;
+  if (auto f = mlir::dyn_cast<mlir::FloatType>(type.getElementType())) {
+    const auto& semantics = f.getFloatSemantics();
+    if (!greatest && !APFloat::semanticsHasSignedRepr(semantics)) return nullptr;
+    return mlir::DenseElementsAttr::get(type, APFloat::semanticsHasInf(semantics)
+                                                  ? APFloat::getInf(semantics, !greatest)
+                                                  : APFloat::getLargest(semantics, !greatest));
+  }
+  if (auto i = mlir::dyn_cast<mlir::IntegerType>(type.getElementType())) {
+    const unsigned bits = i.getWidth();
+    const bool is_signed = !i.isUnsigned() && bits > 1;  // Of truth values, false is the least.
+    const APInt least = is_signed ? APInt::getSignedMinValue(bits) : APInt::getZero(bits);
+    return mlir::DenseElementsAttr::get(type, greatest ? ~least : least);
+  }
+  return nullptr;
+}
+
+// What changes no element by the op; null where there is no such value.
+mlir::DenseElementsAttr NeutralOf(mlir::Operation* only, mlir::RankedTensorType type) {
+  using llvm::APFloat, llvm::APInt;
+  if (mlir::isa<stablehlo::MinOp, stablehlo::MaxOp>(only)) return ExtremeOf(type, mlir::isa<stablehlo::MinOp>(only));
+  const bool adds = mlir::isa<stablehlo::AddOp>(only), multiplies = mlir::isa<stablehlo::MulOp>(only);
+  const mlir::Type element = type.getElementType();
+  if (auto i = mlir::dyn_cast<mlir::IntegerType>(element)) {
+    const unsigned bits = i.getWidth();
+    const auto all = [&](const APInt& value) { return mlir::DenseElementsAttr::get(type, value); };
+    if (adds || mlir::isa<stablehlo::OrOp>(only)) return all(APInt::getZero(bits));
+    if (multiplies) return all(APInt(bits, 1));
+    return mlir::isa<stablehlo::AndOp>(only) ? all(APInt::getAllOnes(bits)) : nullptr;
+  }
+  if (!adds && !multiplies) return nullptr;
+  if (auto f = mlir::dyn_cast<mlir::FloatType>(element)) {
+    const auto& semantics = f.getFloatSemantics();
+    if (multiplies) return mlir::DenseElementsAttr::get(type, APFloat(semantics, 1));
+    if (!APFloat::semanticsHasZero(semantics)) return nullptr;
+    // Minus zero changes no zero, where the type has it.
+    return mlir::DenseElementsAttr::get(type, APFloat::getZero(semantics, APFloat::semanticsHasSignedRepr(semantics)));
+  }
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(element)) {
+    const auto& semantics = mlir::cast<mlir::FloatType>(complex.getElementType()).getFloatSemantics();
+    return mlir::DenseElementsAttr::get(
+        type, std::complex<APFloat>(APFloat(semantics, multiplies ? 1 : 0), APFloat::getZero(semantics)));
+  }
+  return nullptr;
+}
+
 bool HasNeutral(mlir::Operation* op) {
   mlir::Operation* only = OnlyOp(op);
-  return only != nullptr && mlir::isa<stablehlo::AddOp, stablehlo::MulOp, stablehlo::MinOp, stablehlo::MaxOp,
-                                      stablehlo::AndOp, stablehlo::OrOp>(only);
+  return only != nullptr && NeutralOf(only, TypeOf(only->getResult(0))) != nullptr;
 }
 
 Rule Reduce(stablehlo::ReduceOp op) {
@@ -387,68 +433,16 @@ std::optional<Rule> RuleOf(mlir::Operation* op) {
 }
 
 mlir::Value Extreme(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, bool greatest) {
-  mlir::DenseElementsAttr value;
-  if (auto f = mlir::dyn_cast<mlir::FloatType>(type.getElementType())) {
-    const auto& semantics = f.getFloatSemantics();
-    if (!greatest && !llvm::APFloat::semanticsHasSignedRepr(semantics)) return {};
-    value = mlir::DenseElementsAttr::get(type, llvm::APFloat::semanticsHasInf(semantics)
-                                                   ? llvm::APFloat::getInf(semantics, !greatest)
-                                                   : llvm::APFloat::getLargest(semantics, !greatest));
-  } else if (auto i = mlir::dyn_cast<mlir::IntegerType>(type.getElementType())) {
-    const unsigned bits = i.getWidth();
-    const bool is_signed = !i.isUnsigned() && bits > 1;  // Of truth values, false is the least.
-    const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getZero(bits);
-    value = mlir::DenseElementsAttr::get(type, greatest ? ~least : least);
-  } else {
-    return {};
-  }
+  const mlir::DenseElementsAttr value = ExtremeOf(type, greatest);
+  if (!value) return {};
   return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
 }
 
 mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* combiner, mlir::RankedTensorType type) {
   mlir::Operation* only = OnlyOp(combiner);
-  if (only == nullptr) return {};
-  if (mlir::isa<stablehlo::MinOp, stablehlo::MaxOp>(only))
-    return Extreme(b, loc, type, /*greatest=*/mlir::isa<stablehlo::MinOp>(only));
-  const mlir::Type element = type.getElementType();
-  const auto constant = [&](mlir::DenseElementsAttr value) -> mlir::Value {
-    return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
-  };
-  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(element)) {
-    const auto& semantics = mlir::cast<mlir::FloatType>(complex.getElementType()).getFloatSemantics();
-    const llvm::APFloat zero(semantics), one(semantics, 1);
-    if (mlir::isa<stablehlo::AddOp>(only))
-      return constant(mlir::DenseElementsAttr::get(type, std::complex<llvm::APFloat>(zero, zero)));
-    if (mlir::isa<stablehlo::MulOp>(only))
-      return constant(mlir::DenseElementsAttr::get(type, std::complex<llvm::APFloat>(one, zero)));
-    return {};
-  }
-  if (auto f = mlir::dyn_cast<mlir::FloatType>(element)) {
-    const auto& semantics = f.getFloatSemantics();
-    llvm::APFloat value(semantics);
-    if (mlir::isa<stablehlo::AddOp>(only)) {
-      // Minus zero changes no zero, where the type has it.
-      value = llvm::APFloat::getZero(semantics, llvm::APFloat::semanticsHasSignedRepr(semantics));
-    } else if (mlir::isa<stablehlo::MulOp>(only)) {
-      value = llvm::APFloat(semantics, 1);
-    } else {
-      return {};
-    }
-    return constant(mlir::DenseElementsAttr::get(type, value));
-  }
-  auto i = mlir::dyn_cast<mlir::IntegerType>(element);
-  if (!i) return {};
-  const unsigned bits = i.getWidth();
-  llvm::APInt value(bits, 0);
-  if (mlir::isa<stablehlo::AddOp, stablehlo::OrOp>(only)) {
-  } else if (mlir::isa<stablehlo::MulOp>(only)) {
-    value = llvm::APInt(bits, 1);
-  } else if (mlir::isa<stablehlo::AndOp>(only)) {
-    value = llvm::APInt::getAllOnes(bits);
-  } else {
-    return {};
-  }
-  return constant(mlir::DenseElementsAttr::get(type, value));
+  const mlir::DenseElementsAttr value = only == nullptr ? nullptr : NeutralOf(only, type);
+  if (!value) return {};
+  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
 }
 
 void FitAttributes(mlir::Operation* op, mlir::Operation* clone) {
