@@ -604,15 +604,18 @@ class Former {
     own_[at] = graph_.Add(Successors(at));
   }
 
-  /// Whether a slice keeps so little of what nobody else asks for that computing the rest would be a waste.
+  /// Whether a slice keeps so little of what nobody else asks for, or of what costs nothing, that computing the rest
+  /// would be a waste.
   bool KeepsLittle(Place at) const {
     if (node(at).op != OpCode::kSlice) return false;
     const auto kept = static_cast<double>(NumElements(node(at).shape().dims));
     auto it = place_of_.find(node(at).in[0].node);
-    while (it != place_of_.end() && users_[it->second].size() == 1 && !escapes_[it->second] && fusible_[it->second]) {
+    while (it != place_of_.end() && !escapes_[it->second] && fusible_[it->second]) {
       const GraphNode& from = node(it->second);
+      const bool counts = from.op == OpCode::kIota;
+      if (!counts && users_[it->second].size() != 1) return false;
       if (!IsPureView(p_, from)) {
-        return (KindOfOp(from.op) == OpKind::kElementwise || from.op == OpCode::kIota) &&
+        return (KindOfOp(from.op) == OpKind::kElementwise || counts) &&
                kept < policy::kLittleOfAll * static_cast<double>(NumElements(from.shape().dims));
       }
       it = place_of_.find(from.in[0].node);
