@@ -236,3 +236,18 @@ module @columns_added {
     return %0 : tensor<400x50xf32>
   }
 }
+
+// -----
+
+// Of a count only what is looked at is ever made, however many look.
+// CHECK: plan "parts_of_a_count" {
+// CHECK-NOT: 5000000000
+module @parts_of_a_count {
+  func.func @main() -> (tensor<4xi64>, tensor<4xi64>) {
+    %0 = stablehlo.iota dim = 0 : tensor<5000000000xi64>
+    %1 = stablehlo.slice %0 [4999999984:5000000000:4] : (tensor<5000000000xi64>) -> tensor<4xi64>
+    %2 = stablehlo.reverse %0, dims = [0] : tensor<5000000000xi64>
+    %3 = stablehlo.slice %2 [0:4] : (tensor<5000000000xi64>) -> tensor<4xi64>
+    return %1, %3 : tensor<4xi64>, tensor<4xi64>
+  }
+}
