@@ -54,6 +54,15 @@ std::optional<int64_t> TripsOf(const Counter& c, int64_t most) {
   return std::nullopt;
 }
 
+/// Whether it ends as well where the start is what the two lowest bits of a number say.
+bool EndsFromLowBits(Counter c) {
+  for (uint64_t start = 0; start < 4; ++start) {
+    c.start = Wrap(c.type, start);
+    if (!TripsOf(c, kManyTrips)) return false;
+  }
+  return true;
+}
+
 std::string Print(const Type& type, uint64_t v) {
   return type.is_signed() ? fmt::format("{}", static_cast<int64_t>(v)) : fmt::format("{}", v);
 }
@@ -353,7 +362,8 @@ void AddWhile(Builder& b) {
   };
   const double all = std::ldexp(1.0, counter.type.bits);
   const bool moving_start =
-      counter.start == 0 && counter.direction == "LT" && counter.update == "add" && b.random.Chance(3);
+      counter.start == 0 && counter.direction == "LT" && counter.update == "add" && b.random.Chance(3) &&
+      EndsFromLowBits(counter);
   Value start = b.Literal(counter.type, {}, Print(counter.type, counter.start), all);
   if (moving_start) {
     start = LowBits(b, counter.type, 3);
