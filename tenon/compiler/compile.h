@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/status.h"
+#include "tenon/compiler/ir/node_group.h"
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 #include "tenon/target/target.h"
@@ -133,6 +135,9 @@ struct CompiledProgram {
   double transcendentals = 0;
   double bytes_accessed = 0;  ///< By all steps of one run, in memory and in caches.
   std::string source;         ///< The bytes given to Compile.
+  /// The nodes of the simplified program that kernels of several compute, in the order of the kernels; nothing for a
+  /// program that comes from elsewhere.
+  std::optional<std::vector<NodeGroup>> kernel_nodes;
   CompileStatistics statistics;
 };
 
@@ -149,7 +154,9 @@ Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replica
 /// What becomes of `program` before it is kernels: the simplified program over whole arrays as a portable artifact, in
 /// which a function "fusion_N" stands for the ops of each kernel that computes several, and ops keep their places in
 /// sources. PlainStablehlo where an op that the compiler made has no form in StableHLO. It compiles again, to the same
-/// results. Takes the time of the front end; errors as Compile.
-Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options);
+/// results. `kernel_nodes` are those of its Compile with the same options: with them it takes about a third of the
+/// front end's time, else all of it. Errors as Compile.
+Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options,
+                                       const std::optional<std::vector<NodeGroup>>& kernel_nodes = std::nullopt);
 
 }  // namespace tenon::compiler

@@ -220,6 +220,7 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
   result.transcendentals = operations.transcendentals;
   result.statistics.fuse_ns = clock.Lap();
 
+  result.kernel_nodes = std::move(fused.kernel_nodes);
   std::vector<Donation> donations;
   for (const ParameterInfo& p : simple.parameters) donations.push_back({p.aliasing_output, p.donor});
   result.plan = Schedule(std::move(fused), donations, options.target);
@@ -278,17 +279,24 @@ Result<std::string> PlainStablehlo(std::string_view program, int64_t num_replica
   return hlo || sharded ? imported.Artifact() : std::string(program);
 }
 
-Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options) {
+Result<std::string> OptimizedStablehlo(std::string_view program, const CompileOptions& options,
+                                       const std::optional<std::vector<NodeGroup>>& kernel_nodes) {
   TENON_ASSIGN_OR_RETURN(Imported imported,
                          Import(program, options.num_replicas, options.num_partitions, options.processes));
   imported.program.target = std::make_shared<const target::Target>(options.target);
   RuleLog rules(false);
   const drivers::Registry& drivers = DriversOf(options);
   const Program simple = Simplify(imported.program, OutlookOn(drivers), rules);
-  TENON_ASSIGN_OR_RETURN(const Layouts layouts, LayoutsOf(simple, options));
-  const FuseOptions fuse = FuseOptionsFor(simple, layouts, drivers);
-  TENON_ASSIGN_OR_RETURN(const FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
-  Result<std::string> optimized = imported.Export(simple, fused.kernel_nodes);
+  std::vector<NodeGroup> groups;
+  if (kernel_nodes) {
+    groups = *kernel_nodes;
+  } else {
+    TENON_ASSIGN_OR_RETURN(const Layouts layouts, LayoutsOf(simple, options));
+    const FuseOptions fuse = FuseOptionsFor(simple, layouts, drivers);
+    TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
+    groups = std::move(fused.kernel_nodes);
+  }
+  Result<std::string> optimized = imported.Export(simple, groups);
   if (optimized.ok() || optimized.status().code() != Code::kUnimplemented) return optimized;
   return PlainStablehlo(program, options.num_replicas, options.num_partitions);
 }

@@ -71,7 +71,8 @@ Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const
 
 Result<std::string> OptimizedProgram(const compiler::CompiledProgram& about, const plugin::CompileOptions& options,
                                      const target::Target& target, const drivers::Registry& drivers) {
-  return compiler::OptimizedStablehlo(about.source, FrontOptions(options, target, drivers, about.processes));
+  return compiler::OptimizedStablehlo(about.source, FrontOptions(options, target, drivers, about.processes),
+                                      about.kernel_nodes);
 }
 
 void AddSpans(const compiler::CompiledProgram& about, int64_t start_ns) {

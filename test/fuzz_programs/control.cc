@@ -361,9 +361,8 @@ void AddWhile(Builder& b) {
     carries.insert(carries.begin() + static_cast<int64_t>(at), std::move(c));
   };
   const double all = std::ldexp(1.0, counter.type.bits);
-  const bool moving_start =
-      counter.start == 0 && counter.direction == "LT" && counter.update == "add" && b.random.Chance(3) &&
-      EndsFromLowBits(counter);
+  const bool moving_start = counter.start == 0 && counter.direction == "LT" && counter.update == "add" &&
+                            b.random.Chance(3) && EndsFromLowBits(counter);
   Value start = b.Literal(counter.type, {}, Print(counter.type, counter.start), all);
   if (moving_start) {
     start = LowBits(b, counter.type, 3);

@@ -289,8 +289,10 @@ Verdict Judges::Judge(std::string_view program, const Court& court) {
   }
   if (court.optimized) {
     const std::string who = "optimized program";
-    const Result<std::string> optimized = compiler::OptimizedStablehlo(program, checked);
+    const Result<std::string> optimized = compiler::OptimizedStablehlo(program, checked, compiled->kernel_nodes);
     if (!optimized.ok()) return verdict(Outcome::kCompileFailed, who, optimized.status().ToString());
+    const Result<std::string> anew = compiler::OptimizedStablehlo(program, checked);
+    if (!anew.ok() || *anew != *optimized) return verdict(Outcome::kDifferent, who, "another one when fused anew");
     auto again = reference::Program::Load(*optimized);
     if (!again.ok()) return verdict(Outcome::kCompileFailed, who, again.status().ToString());
     auto outputs = (*again)->Run(values, limits);
