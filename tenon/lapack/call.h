@@ -24,8 +24,7 @@ std::span<const Entry> TriangularEntries();
 std::span<const Entry> TridiagonalEntries();
 std::span<const Entry> SymmetricEntries();
 std::span<const Entry> SchurEntries();
-std::span<const Entry> RealSvdEntries();
-std::span<const Entry> ComplexSvdEntries();
+std::span<const Entry> SvdEntries();
 
 template <class T>
 inline constexpr XLA_FFI_DataType kDataType = XLA_FFI_DataType_INVALID;

@@ -6,8 +6,7 @@ namespace tenon::lapack {
 
 XLA_FFI_Handler* FindHandler(std::string_view name) {
   for (const std::span<const Entry> family :
-       {QrEntries(), TriangularEntries(), TridiagonalEntries(), SymmetricEntries(), SchurEntries(), RealSvdEntries(),
-        ComplexSvdEntries()}) {
+       {QrEntries(), TriangularEntries(), TridiagonalEntries(), SymmetricEntries(), SchurEntries(), SvdEntries()}) {
     for (const Entry& entry : family) {
       if (entry.name == name) return entry.handler;
     }

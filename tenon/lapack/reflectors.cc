@@ -6,18 +6,10 @@
 #include <numeric>
 #include <utility>
 
-#include "tenon/isa/isa.h"
 #include "tenon/lapack/internal/columns.h"
 
 namespace tenon::lapack {
 namespace {
-
-template <class T>
-internal::Columns<T> ColumnsHere() {
-  const isa::IsaLevel level = isa::ActiveIsa();
-  if (level >= isa::IsaLevel::kAvx512) return internal::ColumnsAvx512<T>();
-  return level >= isa::IsaLevel::kAvx2 ? internal::ColumnsAvx2<T>() : internal::ColumnsBaseline<T>();
-}
 
 /// A column with zeros up to the end of a vector.
 template <class T>
@@ -133,7 +125,7 @@ Padded<T>::Padded(int64_t rows, int64_t columns)
 
 template <class T>
 void FactorQr(Padded<T>& a, T* taus) {
-  const internal::Columns<T> columns = ColumnsHere<T>();
+  const internal::Columns<T> columns = internal::ColumnsHere<T>();
   const int64_t m = a.rows(), n = a.columns();
   std::vector<T> v = Column<T>(m);
   for (int64_t k = 0; k < std::min(m, n); ++k) {
@@ -144,7 +136,7 @@ void FactorQr(Padded<T>& a, T* taus) {
 
 template <class T>
 void MultiplyReflectors(const Padded<T>& v, int64_t first, const T* taus, int64_t count, Padded<T>& q) {
-  const internal::Columns<T> columns = ColumnsHere<T>();
+  const internal::Columns<T> columns = internal::ColumnsHere<T>();
   std::vector<T> x = Column<T>(q.rows());
   for (int64_t k = count; k-- > 0;) {
     if (taus[k] == 0) continue;
@@ -158,7 +150,7 @@ void MultiplyReflectors(const Padded<T>& v, int64_t first, const T* taus, int64_
 
 template <class T>
 bool SymmetricEigen(Padded<T>& a, T* values, bool vectors) {
-  const internal::Columns<T> columns = ColumnsHere<T>();
+  const internal::Columns<T> columns = internal::ColumnsHere<T>();
   const int64_t n = a.rows();
   std::vector<T> beside(static_cast<size_t>(n)), taus(beside.size());
   Tridiagonalise(columns, a, values, beside.data(), taus.data());

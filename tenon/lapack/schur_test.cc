@@ -56,42 +56,49 @@ TYPED_TEST(SchurForms, GehrdOfNothingAsksForNoRows) {
   EXPECT_TRUE(s.ok()) << s.ToString();
 }
 
+/// Forms and values of `a`, with what LAPACK says of them.
+template <class T>
+void ExpectGees(Array& a, int64_t batch, int64_t n) {
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  Array t = a, q = a, w = Array::Of<T>({batch, n}), imaginary = w, selected = Array::Of<int32_t>({batch}),
+        info = selected;
+  const auto results = kReal ? std::vector<Array*>{&t, &q, &w, &imaginary, &selected, &info}
+                             : std::vector<Array*>{&t, &q, &w, &selected, &info};
+  const Status s =
+      CallRoutine(Target(Traits<T>::kLetter, "gees"), {&a}, results, {Letter("mode", 'V'), Letter("sort", 'N')});
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  for (int64_t i = 0; i < batch; ++i) {
+    EXPECT_EQ(info.as<int32_t>()[i], 0);
+    const Exact x(a.as<T>() + i * n * n, n, n), form(t.as<T>() + i * n * n, n, n), y(q.as<T>() + i * n * n, n, n);
+    EXPECT_LE(Distance(Times(Adjoint(y), y), Unit(n)), Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
+    EXPECT_LE(Distance(Times(Times(y, form), Adjoint(y)), x), Bound<T>(n, n) * Norm(x));
+    for (int64_t col = 0; col < n; ++col) {
+      EXPECT_EQ(form(col, col).real(), std::real(w.as<T>()[i * n + col]));
+      for (int64_t row = col + (kReal ? 2 : 1); row < n; ++row) EXPECT_EQ(form(row, col), Wide(0));
+    }
+    // A block of order 2 has equal entries on its diagonal and others of opposite signs, and no neighbour.
+    for (int64_t k = 0; kReal && k + 1 < n; ++k) {
+      if (form(k + 1, k) == Wide(0)) continue;
+      EXPECT_EQ(form(k, k), form(k + 1, k + 1));
+      const long double product = form(k, k + 1).real() * form(k + 1, k).real();
+      EXPECT_LT(product, 0);
+      const auto part = static_cast<long double>(std::real(imaginary.as<T>()[i * n + k]));
+      EXPECT_LE(std::abs(part - std::sqrt(-product)), Bound<T>(1, 1) * part);
+      if (k + 2 < n) EXPECT_EQ(form(k + 2, k + 1), Wide(0));
+    }
+  }
+}
+
 TYPED_TEST(SchurForms, GeesFindsSchurForms) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;
-  constexpr bool kReal = std::is_floating_point_v<T>;
   const Real large = std::sqrt(std::numeric_limits<Real>::max()) * 8;
   for (const Real by : {Real(1), large, 1 / large}) {
     for (const auto& [batch, n] : kSquares) {
       SCOPED_TRACE(testing::Message() << batch << "x" << n << " by " << by);
-      Array a = Array::Of<T>({batch, n, n}), t = a, q = a, w = Array::Of<T>({batch, n}), imaginary = w,
-            selected = Array::Of<int32_t>({batch}), info = selected;
+      Array a = Array::Of<T>({batch, n, n});
       Fill<T>(a, 59, by);
-      const auto results = kReal ? std::vector<Array*>{&t, &q, &w, &imaginary, &selected, &info}
-                                 : std::vector<Array*>{&t, &q, &w, &selected, &info};
-      const Status s =
-          CallRoutine(Target(Traits<T>::kLetter, "gees"), {&a}, results, {Letter("mode", 'V'), Letter("sort", 'N')});
-      ASSERT_TRUE(s.ok()) << s.ToString();
-      for (int64_t i = 0; i < batch; ++i) {
-        EXPECT_EQ(info.as<int32_t>()[i], 0);
-        const Exact x(a.as<T>() + i * n * n, n, n), form(t.as<T>() + i * n * n, n, n), y(q.as<T>() + i * n * n, n, n);
-        EXPECT_LE(Distance(Times(Adjoint(y), y), Unit(n)), Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
-        EXPECT_LE(Distance(Times(Times(y, form), Adjoint(y)), x), Bound<T>(n, n) * Norm(x));
-        for (int64_t col = 0; col < n; ++col) {
-          EXPECT_EQ(form(col, col).real(), std::real(w.as<T>()[i * n + col]));
-          for (int64_t row = col + (kReal ? 2 : 1); row < n; ++row) EXPECT_EQ(form(row, col), Wide(0));
-        }
-        // A block of order 2 has equal entries on its diagonal and others of opposite signs, and no neighbour.
-        for (int64_t k = 0; kReal && k + 1 < n; ++k) {
-          if (form(k + 1, k) == Wide(0)) continue;
-          EXPECT_EQ(form(k, k), form(k + 1, k + 1));
-          const long double product = form(k, k + 1).real() * form(k + 1, k).real();
-          EXPECT_LT(product, 0);
-          const auto part = static_cast<long double>(std::real(imaginary.as<T>()[i * n + k]));
-          EXPECT_LE(std::abs(part - std::sqrt(-product)), Bound<T>(1, 1) * part);
-          if (k + 2 < n) EXPECT_EQ(form(k + 2, k + 1), Wide(0));
-        }
-      }
+      ExpectGees<T>(a, batch, n);
     }
   }
 }
@@ -173,6 +180,19 @@ TYPED_TEST(SchurForms, GeevOfMatricesWithFewVectors) {
     a.as<T>()[3 * n * n + j * n + (j + 1) % n] = T(1);
   }
   ExpectGeev<T>(a, 4, n);
+}
+
+TYPED_TEST(SchurForms, MatricesOfAlikeRowsHaveFormsAndVectors) {
+  using T = TypeParam;
+  for (const int64_t n : {8, 10, 17, 33, 50}) {
+    for (int kind = 0; kind < kKinds; ++kind) {
+      SCOPED_TRACE(testing::Message() << "kind " << kind << ", n " << n);
+      Array a = Array::Of<T>({1, n, n});
+      FillWithKind<T>(a, kind, n);
+      ExpectGees<T>(a, 1, n);
+      ExpectGeev<T>(a, 1, n);
+    }
+  }
 }
 
 TYPED_TEST(SchurForms, WhatIsNotFiniteEnds) {

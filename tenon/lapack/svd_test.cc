@@ -93,6 +93,29 @@ TYPED_TEST(Svd, SingularValuesOfMatricesWithoutFullRank) {
   }
 }
 
+TYPED_TEST(Svd, MatricesOfAlikeRowsHaveVectorsAtRightAngles) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  for (const int64_t n : {16, 33, 50, 64, 100}) {
+    for (int kind = 0; kind < kKinds; ++kind) {
+      SCOPED_TRACE(testing::Message() << "kind " << kind << ", n " << n);
+      Array a = Array::Of<T>({1, n, n});
+      FillWithKind<T>(a, kind, n);
+      Array copy = a, s = Array::Of<Real>({1, n}), again = s, u = a, vt = a, info = Array::Of<int32_t>({1});
+      const auto routine = [&](Array& values, char mode) {
+        return CallRoutine(Target(Traits<T>::kLetter, "gesdd"), {&a}, {&copy, &values, &u, &vt, &info},
+                           {Letter("mode", mode)});
+      };
+      ASSERT_TRUE(routine(again, 'N').ok());
+      ASSERT_TRUE(routine(s, 'A').ok());
+      EXPECT_EQ(info.as<int32_t>()[0], 0);
+      const Exact exact(a.as<T>(), n, n);
+      ExpectSvd<T>(exact, s, u, vt, 0);
+      EXPECT_LE(Distance(Exact(again.as<Real>(), n, 1), Exact(s.as<Real>(), n, 1)), Bound<T>(n, n) * Norm(exact));
+    }
+  }
+}
+
 TYPED_TEST(Svd, WhatIsNotFiniteEnds) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;

@@ -33,5 +33,8 @@ template <class T>
 Columns<T> ColumnsAvx2();
 template <class T>
 Columns<T> ColumnsAvx512();
+/// Those of the best level that this CPU has.
+template <class T>
+Columns<T> ColumnsHere();
 
 }  // namespace tenon::lapack::internal

@@ -119,6 +119,40 @@ void Fill(Array& a, uint32_t seed, typename Traits<T>::Real by = 1) {
   }
 }
 
+/// One square matrix of order n with many equal or vanishing rows, or with entries of all sizes.
+inline constexpr int kKinds = 8;
+template <class T>
+void FillWithKind(Array& a, int kind, int64_t n) {
+  using Real = typename Traits<T>::Real;
+  const auto entry = [&](int64_t i, int64_t j) -> T {
+    switch (kind) {
+      case 0:
+        return T(1);
+      case 1:
+        return T(static_cast<Real>((i + j) % 2));
+      case 2:
+        return T(static_cast<Real>((i * n + j) % 2));
+      case 3:  // Hilbert's.
+        return T(1 / static_cast<Real>(i + j + 1));
+      case 4:
+        return T(static_cast<Real>(j >= i));
+      case 5:  // Rows over 30 decades.
+        return T(std::pow(Real(10), Real(-30) * static_cast<Real>(i) / static_cast<Real>(n)) *
+                 static_cast<Real>((i * 7 + j * 3) % 11 - 5));
+      case 6:  // Half of the columns are zero.
+        return T(static_cast<Real>(j % 2 * ((i * 5 + j) % 7 - 3)));
+      default:
+        if constexpr (std::is_floating_point_v<T>)
+          return T(3);
+        else
+          return T(1, 1);
+    }
+  };
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < n; ++i) a.as<T>()[j * n + i] = entry(i, j);
+  }
+}
+
 /// A matrix in long double.
 struct Exact {
   int64_t rows, cols;
