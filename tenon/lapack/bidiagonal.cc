@@ -88,7 +88,8 @@ void PlainSweep(T* d, T* e, int64_t first, int64_t last, Sweep<T>& sweep) {
 template <class T>
 void Reorder(Padded<T>& a, const std::vector<int64_t>& order) {
   const Padded<T> before = a;
-  for (int64_t j = 0; j < a.columns(); ++j) std::copy_n(before.at(0, order[static_cast<size_t>(j)]), a.rows(), a.at(0, j));
+  for (int64_t j = 0; j < a.columns(); ++j)
+    std::copy_n(before.at(0, order[static_cast<size_t>(j)]), a.rows(), a.at(0, j));
 }
 
 }  // namespace

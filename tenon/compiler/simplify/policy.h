@@ -99,8 +99,17 @@ inline constexpr int64_t kMaxWrittenForFewRows = 16;
 inline constexpr double kNotFetchedAhead = 1.2;
 /// What an operand of a product costs to compute again is added up to so much: from there on it is stored anyway.
 inline constexpr double kMaxChainCost = 1e6;
-/// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum.
+/// Lanes of one sum meet at the end of it: so much (OpCosts, for 16 elements) per sum, or less where there are a vector
+/// of sums whose lanes meet together.
 inline constexpr double kLanesMeetCost = 300;
+inline constexpr double kLanesMeetTogetherCost = 80;
+inline constexpr double kSumsTogether = 16;
+/// A vector of so many terms stays in registers while it meets the rows of a matrix, and so many terms are read and
+/// multiplied at once. Of more terms drivers have sums along lanes, too.
+inline constexpr int64_t kTermsInRegisters = 63;
+inline constexpr double kTermsAtOnce = 2;
+/// Nodes that are looked at to find whether rows are gathered, which is why their sums do not meet together.
+inline constexpr size_t kMaxGatheredNodes = 32;
 /// Complex matrices of so many rows and columns stay in registers while what they are multiplied with goes by.
 inline constexpr int64_t kMaxGateTerms = 4;
 /// Results per group of a convolution that are written out tap by tap: half of the columns of a narrow register tile.

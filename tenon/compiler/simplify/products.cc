@@ -103,6 +103,32 @@ double Simplifier::CostInRows(const GraphNode& dot, int64_t terms) const {
   return (moved / width + depth * (machine.costs.Of(kir::Op::kFma) + right)) * Unfilled(rows);
 }
 
+// Whether there are so many sums that their lanes meet together: of rows that lie regularly, none that computed places
+// name, as far as a kernel would compute them itself.
+bool Simplifier::SumsMeetTogether(const GraphNode& dot) const {
+  if (static_cast<double>(NumElements(dot.shape().dims)) < policy::kSumsTogether) return false;
+  std::vector<NodeId> open = {dot.in[0].node, dot.in[1].node};
+  for (size_t i = 0; i < open.size() && open.size() <= policy::kMaxGatheredNodes; ++i) {
+    const GraphNode& node = to_[open[i]];
+    if (node.op == OpCode::kGather) return false;
+    if (KindOfOp(node.op) != OpKind::kElementwise && KindOfOp(node.op) != OpKind::kView) continue;
+    for (Ref in : node.in) {
+      if (std::ranges::find(open, in.node) == open.end()) open.push_back(in.node);
+    }
+  }
+  return true;
+}
+
+// Whether one operand is a vector, of each batch, that many rows of the other meet.
+bool Simplifier::IsVectorOnOneSide(const GraphNode& dot, int64_t terms) const {
+  int64_t vectors = 1;
+  for (int64_t d : dot.attrs<DotAttrs>().lhs_batching_dimensions)
+    vectors *= ShapeOf(dot.in[0]).dims[static_cast<size_t>(d)];
+  const auto is_vector = [&](Ref in) { return NumElements(ShapeOf(in).dims) == vectors * terms; };
+  return (is_vector(dot.in[0]) || is_vector(dot.in[1])) &&
+         static_cast<double>(NumElements(dot.shape().dims)) >= policy::kSumsTogether * static_cast<double>(vectors);
+}
+
 double Simplifier::ChainCost(Ref r) {
   if (const auto it = chain_costs_.find(r.node); it != chain_costs_.end()) return it->second;
   // Operands first, on a stack of their own: chains may be longer than calls can be deep.
@@ -159,33 +185,41 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   if (in_trip) called.launches += policy::kPartedSteps;
   // Short sums are chains in the lanes of neighbouring results, longer ones run along lanes that then meet.
   const bool is_short = terms <= numerics().written_out_reduce || (in_trip && of_vector->columns);
+  // The lanes of a sum lie apart: they are loaded one by one, unless neighbouring results fill vectors themselves.
+  const auto is_apart = [&](size_t side) {
+    const Dims &dims = ShapeOf(dot.in[side]).dims, &contracting = ContractingDims(dot.attrs<DotAttrs>(), side);
+    return !is_short && !dims.empty() && dims.back() > 1 &&
+           std::ranges::find(contracting, static_cast<int64_t>(dims.size()) - 1) == contracting.end();
+  };
+  const bool apart[] = {is_apart(0), is_apart(1)};
   const double read = machine.costs.Of(kir::Op::kRead), fma = machine.costs.Of(kir::Op::kFma);
-  const double unfilled = Unfilled(is_short ? along : terms);
-  const auto& numbers = dot.attrs<DotAttrs>();
-  computed.ops = points * width *
-                 (is_short ? std::min((depth * (read + fma) + read) * unfilled, CostInRows(dot, terms))
-                           : depth * (2 * read + fma) * unfilled +
-                                 (in_trip ? policy::kTripLanesMeetCost : policy::kLanesMeetCost));
+  if (is_short) {
+    computed.ops = points * width * std::min((depth * (read + fma) + read) * Unfilled(along), CostInRows(dot, terms));
+  } else {
+    const bool together = !apart[0] && !apart[1] && SumsMeetTogether(dot);
+    const bool stays = together && terms <= policy::kTermsInRegisters && IsVectorOnOneSide(dot, terms);
+    computed.ops = points * width *
+                   (depth * Unfilled(terms) * (stays ? (read + fma) / policy::kTermsAtOnce : 2 * read + fma) +
+                    (in_trip    ? policy::kTripLanesMeetCost
+                     : together ? policy::kLanesMeetTogetherCost
+                                : policy::kLanesMeetCost));
+  }
   for (size_t side = 0; side < 2; ++side) {
     const Ref in = dot.in[side];
     const Shape& shape = ShapeOf(in);
     const auto bytes = static_cast<double>(SizeBytes(shape));
-    // The lanes of a sum lie apart: they are loaded one by one, unless neighbouring results fill vectors themselves.
-    const Dims& contracting = ContractingDims(numbers, side);
-    const auto last = static_cast<int64_t>(shape.rank()) - 1;
-    const bool apart = !is_short && last >= 0 && shape.dims[static_cast<size_t>(last)] > 1 &&
-                       std::find(contracting.begin(), contracting.end(), last) == contracting.end();
-    if (apart && along < machine.vector_bytes / 4) computed.ops += points * width * depth * target::kStridedMove;
+    if (apart[side] && along < machine.vector_bytes / 4) computed.ops += points * width * depth * target::kStridedMove;
     if (driver->bytes_read > 0) {
       // What comes from memory for the driver comes from there for a kernel, but not fetched ahead, and of lanes that
       // lie apart each brings a line of its own.
-      computed.bytes_read += bytes * (apart ? static_cast<double>(machine.caches[0].line_bytes) /
-                                                  static_cast<double>(std::max<int64_t>(1, ByteWidth(shape.dtype)))
-                                            : policy::kNotFetchedAhead);
+      computed.bytes_read +=
+          bytes * (apart[side] ? static_cast<double>(machine.caches[0].line_bytes) /
+                                     static_cast<double>(std::max<int64_t>(1, ByteWidth(shape.dtype)))
+                               : policy::kNotFetchedAhead);
     } else {
       computed.bytes_cached += bytes;
     }
-    const double chain = ChainCost(in) * width * unfilled;
+    const double chain = ChainCost(in) * width * Unfilled(is_short ? along : terms);
     if (chain == 0) continue;
     // For a driver it is stored; for a kernel too, unless it takes less to compute it for every term.
     const auto store = [&](target::Work work) {
