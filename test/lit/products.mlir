@@ -23,9 +23,13 @@ module @batches {
 
 // -----
 
-// Deep or wide ones stay, and so do those whose operands a kernel would have to compute for every term.
+// Deep or wide ones stay, and so do those whose operands a kernel would have to compute for every term; not so rows of few
+// terms that all meet one vector.
 // CHECK: program @matrices
-// CHECK-COUNT-4: dot_general
+// CHECK-COUNT-2: dot_general
+// CHECK-NOT: dot_general
+// CHECK: reduce {{.*}} dimensions=[1] : f32[2000]
+// CHECK: dot_general
 // CHECK: return
 module @matrices {
   func.func @main(%a: tensor<64x32x32xf32>, %w: tensor<65536x60xf32>, %n: tensor<60x12xf32>, %m: tensor<2000x50xf32>, %x: tensor<50xf32>, %t: tensor<512x8x8xf32>)

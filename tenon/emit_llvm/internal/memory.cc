@@ -375,23 +375,27 @@ void FunctionEmitter::LaneLoop(const Place& place, Value* mask, llvm::function_r
     mask_bytes = Alloca(bytes, 1);
     b_.CreateStore(b_.CreateZExt(mask, bytes), mask_bytes);
   }
+  const auto one = [&](Value* lane) {
+    Value* offset = nullptr;
+    if (offsets != nullptr) {
+      offset = b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), offsets, lane));
+    } else {
+      offset = b_.CreateMul(lane, place.stride ? I64(*place.stride) : place.stride_value);
+    }
+    body(lane, b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset));
+  };
+  if (mask_bytes == nullptr && lanes_.lanes <= policy::kLanesWrittenOut) {
+    for (unsigned i = 0; i < lanes_.lanes; ++i) one(I64(i));
+    return;
+  }
   For(
       I64(0), I64(lanes_.lanes), I64(1), nullptr, [] {},
       [&](Value* lane) {
-        auto one = [&] {
-          Value* offset = nullptr;
-          if (offsets != nullptr) {
-            offset = b_.CreateLoad(b_.getInt64Ty(), b_.CreateGEP(b_.getInt64Ty(), offsets, lane));
-          } else {
-            offset = b_.CreateMul(lane, place.stride ? I64(*place.stride) : place.stride_value);
-          }
-          body(lane, b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset));
-        };
         if (mask_bytes == nullptr) {
-          one();
+          one(lane);
         } else {
           Value* on = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), mask_bytes, lane));
-          If(b_.CreateICmpNE(on, b_.getInt8(0)), nullptr, one);
+          If(b_.CreateICmpNE(on, b_.getInt8(0)), nullptr, [&] { one(lane); });
         }
       });
 }
