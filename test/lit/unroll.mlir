@@ -82,3 +82,58 @@ module @effects_of_condition {
     return %r#1 : tensor<f32>
   }
 }
+
+// -----
+
+// Layers: a loop would copy its part of the weights for each product, which for a few rows takes as long as the product.
+// CHECK-LABEL: program @layers
+// CHECK-NOT: while
+// CHECK-COUNT-12: dot_general
+// CHECK-NOT: while
+// CHECK: return
+module @layers {
+  func.func @main(%x: tensor<4x256xf32>, %w: tensor<12x256x256xf32>) -> tensor<4x256xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<4x256xf32>
+    cond {
+      %n = stablehlo.constant dense<12> : tensor<i32>
+      %again = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %again : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %part = stablehlo.dynamic_slice %w, %i, %zero, %zero, sizes = [1, 256, 256] : (tensor<12x256x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x256x256xf32>
+      %layer = stablehlo.reshape %part : (tensor<1x256x256xf32>) -> tensor<256x256xf32>
+      %b = stablehlo.dot_general %a, %layer, contracting_dims = [1] x [0] : (tensor<4x256xf32>, tensor<256x256xf32>) -> tensor<4x256xf32>
+      %c = stablehlo.tanh %b : tensor<4x256xf32>
+      stablehlo.return %next, %c : tensor<i32>, tensor<4x256xf32>
+    }
+    return %r#1 : tensor<4x256xf32>
+  }
+}
+
+// -----
+
+// With many rows the copy is a small part of the trip, and the loop is less code.
+// CHECK-LABEL: program @wide_layers
+// CHECK: while
+module @wide_layers {
+  func.func @main(%x: tensor<400x256xf32>, %w: tensor<12x256x256xf32>) -> tensor<400x256xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<400x256xf32>
+    cond {
+      %n = stablehlo.constant dense<12> : tensor<i32>
+      %again = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %again : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %part = stablehlo.dynamic_slice %w, %i, %zero, %zero, sizes = [1, 256, 256] : (tensor<12x256x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x256x256xf32>
+      %layer = stablehlo.reshape %part : (tensor<1x256x256xf32>) -> tensor<256x256xf32>
+      %b = stablehlo.dot_general %a, %layer, contracting_dims = [1] x [0] : (tensor<400x256xf32>, tensor<256x256xf32>) -> tensor<400x256xf32>
+      %c = stablehlo.tanh %b : tensor<400x256xf32>
+      stablehlo.return %next, %c : tensor<i32>, tensor<400x256xf32>
+    }
+    return %r#1 : tensor<400x256xf32>
+  }
+}

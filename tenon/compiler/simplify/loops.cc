@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
@@ -91,13 +92,39 @@ bool LooksFar(const Program& p, const Block& body, const target::Numerics& numer
 }
 
 /// Whether a trip does more than fits a kernel, or runs loops, which would be written out in each of the trips.
-bool HasHeavyOps(const Program& p, const Block& body) {
+bool HasHeavyOps(const Program& p, const Block& body, bool products) {
   return std::any_of(body.nodes.begin(), body.nodes.end(), [&](NodeId id) {
     const GraphNode& node = p[id];
-    return node.op == OpCode::kWhile || node.op == OpCode::kDot || node.op == OpCode::kOpaque ||
+    return node.op == OpCode::kWhile || (products && node.op == OpCode::kDot) || node.op == OpCode::kOpaque ||
            node.op == OpCode::kCustomCall ||
            std::any_of(node.blocks.begin(), node.blocks.end(),
-                       [&](const Block& block) { return HasHeavyOps(p, block); });
+                       [&](const Block& block) { return HasHeavyOps(p, block, products); });
+  });
+}
+
+/// Whether a trip multiplies few rows with its part of an array from outside: one that a loop copies first, which takes
+/// as long as the product, and that without a loop lies where it is.
+bool CopiesFactors(const Program& p, const Block& body) {
+  const std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+  const auto is_part = [&](Ref r) {
+    while (inside.contains(r.node) && KindOfOp(p[r.node].op) == OpKind::kView && p[r.node].op != OpCode::kDynamicSlice)
+      r = p[r.node].in[0];
+    return inside.contains(r.node) && p[r.node].op == OpCode::kDynamicSlice && !inside.contains(p[r.node].in[0].node);
+  };
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [&](NodeId id) {
+    const GraphNode& dot = p[id];
+    if (dot.op != OpCode::kDot) return false;
+    for (size_t side = 0; side < 2; ++side) {
+      const Dims& dims = p.shape(dot.in[side]).dims;
+      int64_t met = 1;  // Of the other operand, by each of its rows.
+      for (const Dims* list :
+           {&ContractingDims(dot.attrs<DotAttrs>(), side), &BatchingDims(dot.attrs<DotAttrs>(), side)}) {
+        for (int64_t d : *list) met *= dims[static_cast<size_t>(d)];
+      }
+      const bool few = NumElements(p.shape(dot.in[1 - side]).dims) <= policy::kMaxRowsOfCopied * met;
+      if (few && SizeBytes(p.shape(dot.in[side])) >= policy::kMinCopiedFactor && is_part(dot.in[side])) return true;
+    }
+    return false;
   });
 }
 
@@ -106,10 +133,12 @@ bool HasHeavyOps(const Program& p, const Block& body) {
 bool Simplifier::Unroll(NodeId id, const std::vector<Ref>& init) {
   const GraphNode& old = from_[id];
   const int64_t trips = KnownTrips(from_, old, to_, init);
-  if (trips < 0 || trips > policy::kMaxUnrolledTrips ||
-      trips * CountOps(from_, old.blocks[1], policy::kMaxUnrolledOps) > policy::kMaxUnrolledOps)
+  if (trips < 0 || trips > policy::kMaxTripsOfCopies) return false;
+  const bool copies = CopiesFactors(from_, old.blocks[1]);
+  const int64_t most = copies ? policy::kMaxOpsOfCopies : policy::kMaxUnrolledOps;
+  if ((!copies && trips > policy::kMaxUnrolledTrips) || trips * CountOps(from_, old.blocks[1], most) > most)
     return false;
-  if (HasHeavyOps(from_, old.blocks[1])) return false;
+  if (HasHeavyOps(from_, old.blocks[1], !copies)) return false;
   // What the condition does besides is done once more than there are trips.
   const std::vector<NodeId>& condition = old.blocks[0].nodes;
   if (std::any_of(condition.begin(), condition.end(), [&](NodeId n) { return from_[n].side_effect; })) return false;

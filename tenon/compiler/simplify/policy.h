@@ -40,6 +40,12 @@ inline constexpr int64_t kMaxPartElements = 64 << 10;
 /// Loops of at most so many trips, and so many operations over all trips, are written out.
 inline constexpr int64_t kMaxUnrolledTrips = 8;
 inline constexpr int64_t kMaxUnrolledOps = 600;
+/// Those with products are, if one takes a part of an array, of so many bytes at least, that a trip copies for it: with
+/// at most so many rows it takes no longer than the copy.
+inline constexpr int64_t kMaxTripsOfCopies = 32;
+inline constexpr int64_t kMaxOpsOfCopies = 6000;
+inline constexpr int64_t kMinCopiedFactor = 64 << 10;
+inline constexpr int64_t kMaxRowsOfCopied = 16;
 /// An element of the last trip's result may be made of so many of what the first one starts with: of more, no kernel
 /// holds them all, so trips are stored one by one, which a loop does in less code. Loops of at most so many bytes are
 /// to be one kernel anyway, and may have fewer.
