@@ -490,10 +490,16 @@ bool Selector::SeenBefore(const llvm::Instruction& inst) {
   return true;
 }
 
+void Selector::Displace(Mem& mem, int64_t by) {
+  const int64_t sum = mem.disp + by;
+  if (sum != static_cast<int32_t>(sum)) Fail();
+  mem.disp = static_cast<int32_t>(sum);
+}
+
 void Selector::SetMem(Inst& inst, const Value* pointer, unsigned bytes, int32_t extra) {
   inst.has_mem = true;
   inst.mem = Resolve(pointer, ir_block_).mem;
-  inst.mem.disp += extra;
+  Displace(inst.mem, extra);
   inst.mem_bytes = static_cast<uint8_t>(bytes);
 }
 
@@ -519,7 +525,7 @@ void Selector::VisitGep(const llvm::GetElementPtrInst& gep) {
     }
     SetIndex(lea.mem, index, scale);
   }
-  lea.mem.disp += static_cast<int32_t>(disp);
+  Displace(lea.mem, disp);
   lea.reg = Result(gep)[0];
   Add(lea);
 }

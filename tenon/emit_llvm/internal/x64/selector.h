@@ -89,6 +89,8 @@ class Selector {
 
   // --- select.cc: addresses, memory
   Address Resolve(const llvm::Value* pointer, const llvm::BasicBlock* user);
+  /// Moves the place; Fails where the machine's 32 bits do not hold it.
+  void Displace(Mem& mem, int64_t by);
   void SetMem(Inst& inst, const llvm::Value* pointer, unsigned bytes, int32_t extra = 0);
   void SetIndex(Mem& mem, const llvm::Value* index, uint64_t scale);
   void VisitGep(const llvm::GetElementPtrInst& gep);
