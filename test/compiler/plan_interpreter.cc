@@ -340,7 +340,8 @@ class Interpreter {
     return OkStatus();
   }
 
-  // Whether element i of the dense array comes before element j: total order for floats, both zeros alike when asked.
+  // Whether element i of the dense array comes before element j: total order for floats, NaNs by their bits, or both
+  // zeros alike and NaNs of one sign, when asked.
   static bool Before(DType type, const std::string& dense, int64_t i, int64_t j, bool zeros_equal) {
     const auto width = static_cast<size_t>(ByteWidth(type));
     const auto bits = [&](int64_t at) {
@@ -353,8 +354,9 @@ class Interpreter {
         const double v = kir::LiteralValue(type, bits(at));
         const bool negative = (bits(at) >> (8 * width - 1)) != 0;
         const double magnitude = std::isnan(v) ? 2 : std::isinf(v) ? 1 : 0;
+        const auto code = std::isnan(v) && !zeros_equal ? static_cast<int64_t>(bits(at) & (~uint64_t{0} >> 1)) : 0;
         return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0,
-                          v == 0 && !zeros_equal && !negative);
+                          v == 0 && !zeros_equal && !negative, negative ? -code : code);
       };
       return rank(i) < rank(j);
     }
