@@ -115,7 +115,9 @@ struct Numerics {
   int64_t long_scan = 4096;
   int64_t short_scan = 8;
   int64_t scan_block = 1024;
-  /// Elements of a window, and taps of a convolution, that are written out at most.
+  /// Windows of more elements, whose combiner does not mind the order, run along one dim after the other.
+  int64_t window_in_passes = 9;
+  /// Elements of other windows, and taps of a convolution, that are written out at most.
   int64_t written_out_window = 64;
   int64_t written_out_taps = 128;
   friend bool operator==(const Numerics&, const Numerics&) = default;

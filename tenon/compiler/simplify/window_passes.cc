@@ -96,7 +96,7 @@ std::optional<Ref> Simplifier::WindowInPasses(const GraphNode& node) {
   const OpCode op = WindowOp(node);
   if (op == OpCode::kOpaque || ScanFormOf(to_, node)) return std::nullopt;
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
-  if (NumElements(window) <= numerics().written_out_window) return std::nullopt;
+  if (NumElements(window) <= numerics().window_in_passes) return std::nullopt;
   const Shape shape = node.shape();
   const Ref init = node.in[1];
   const uint64_t identity = *IdentityBits(op, shape.dtype);

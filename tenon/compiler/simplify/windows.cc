@@ -108,7 +108,7 @@ std::optional<Ref> Simplifier::WriteOutWindow(const GraphNode& node) {
   const Ref init = node.in[1];
   const auto [window, strides, base_dilation, dilation, low, high] = node.attrs<ReduceWindowAttrs>();
   const int64_t count = NumElements(window);
-  if (count < 1 || count > numerics().written_out_window) return std::nullopt;
+  if (count < 1 || count > numerics().window_in_passes) return std::nullopt;
   const Shape shape = node.shape();
   const uint64_t identity = *IdentityBits(op, type);
   // Padding and holes take no part, whatever the initial value is.
