@@ -6,9 +6,7 @@ from by_value import Programs, Random
 FACTOR = 64.0
 R = Random(709)
 f32, i32, u8 = R.f32, R.i32, R.u8
-uni = lambda *s: R.rand(*s).astype(np.float32)
-bf = lambda *s: R.randn(*s).astype(np.float32).astype(ml_dtypes.bfloat16)
-f16 = lambda *s: R.randn(*s).astype(np.float16)
+uni, bf, f16 = R.share, R.bf16, R.f16
 
 
 def programs(jax):

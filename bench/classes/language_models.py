@@ -5,8 +5,8 @@ from by_value import Programs, Random
 
 R = Random(701)
 f32, i32 = R.f32, R.i32
-bf = lambda *s: R.f32(*s).astype(ml_dtypes.bfloat16)
-bfs = lambda *s: (R.f32(*s) * np.float32(.1)).astype(ml_dtypes.bfloat16)
+bf = R.bf16
+bfs = lambda *s: R.bf16(*s, scale=.1)
 
 
 def programs(jax):

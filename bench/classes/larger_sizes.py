@@ -6,10 +6,8 @@ from by_value import Programs, Random
 FACTOR = 256.0
 R = Random(708)
 f32, i32, u8 = R.f32, R.i32, R.u8
-uni = lambda *s: R.rand(*s).astype(np.float32)
-bf = lambda *s: R.randn(*s).astype(np.float32).astype(ml_dtypes.bfloat16)
-bfs = lambda *s: (R.randn(*s) * .03).astype(np.float32).astype(ml_dtypes.bfloat16)
-c64 = lambda *s: (R.randn(*s) + 1j * R.randn(*s)).astype(np.complex64)
+uni, bf, c64 = R.share, R.bf16, R.c64
+bfs = lambda *s: R.bf16(*s, scale=.03)
 
 
 def programs(jax):

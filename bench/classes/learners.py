@@ -6,7 +6,7 @@ from by_value import Programs, Random
 FACTOR = 64.0
 R = Random(706)
 f32, i32, u8 = R.f32, R.i32, R.u8
-uni = lambda *s: R.rand(*s).astype(np.float32)
+uni = R.share
 
 
 def programs(jax):

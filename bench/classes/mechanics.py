@@ -5,8 +5,7 @@ from by_value import Programs, Random
 FACTOR = 64.0
 R = Random(703)
 f32, i32 = R.f32, R.i32
-uni = lambda *s: R.rand(*s).astype(np.float32)
-c64 = lambda *s: (R.randn(*s) + 1j * R.randn(*s)).astype(np.complex64)
+uni, c64 = R.share, R.c64
 
 
 def programs(jax):

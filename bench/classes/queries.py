@@ -4,7 +4,7 @@ from by_value import Programs, Random
 
 R = Random(704)
 f32, i32, u8 = R.f32, R.i32, R.u8
-uni = lambda *s: R.rand(*s).astype(np.float32)
+uni = R.share
 
 
 def programs(jax):
@@ -12,7 +12,6 @@ def programs(jax):
     from jax import lax
     P = Programs()
     add = P.add
-    key = np.array([3, 8], np.uint32)
     NEG = -1e9
 
     # profile HMM Viterbi with M/I/D states, delete chain by associative max

@@ -7,10 +7,8 @@ FACTOR = 64.0
 X64 = True
 R = Random(707)
 f32, i32, u8 = R.f32, R.i32, R.u8
+uni, bf, f16 = R.share, R.bf16, R.f16
 f64 = lambda *s: R.randn(*s)
-uni = lambda *s: R.rand(*s).astype(np.float32)
-bf = lambda *s: R.randn(*s).astype(ml_dtypes.bfloat16)
-f16 = lambda *s: R.randn(*s).astype(np.float16)
 
 
 def programs(jax):

@@ -1,6 +1,7 @@
 """What files of bench/classes and bench/libraries are written with: programs by name, whose arguments are given as values."""
 import types
 
+import ml_dtypes
 import numpy as np
 
 
@@ -15,8 +16,23 @@ class Programs(dict):
 
 
 class Random(np.random.RandomState):
+    """Arrays of one type: normal numbers, or what the name says."""
+
     def f32(self, *shape):
         return self.randn(*shape).astype(np.float32)
+
+    def f16(self, *shape):
+        return self.randn(*shape).astype(np.float16)
+
+    def bf16(self, *shape, scale=1):
+        return (self.f32(*shape) * np.float32(scale)).astype(ml_dtypes.bfloat16)
+
+    def c64(self, *shape):
+        return (self.randn(*shape) + 1j * self.randn(*shape)).astype(np.complex64)
+
+    def share(self, *shape):
+        """f32 in [0, 1)."""
+        return self.rand(*shape).astype(np.float32)
 
     def i32(self, high, *shape):
         """Integers in [0, high)."""
