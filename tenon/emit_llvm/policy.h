@@ -52,9 +52,10 @@ inline constexpr double kLeastLatency = 4;
 /// it takes so many to read what was written through a mask, which a row without hoisted values needs not.
 inline constexpr size_t kHoistedReads = 32;
 inline constexpr int kGatherCost = 16;
+inline constexpr int kMaskCost = 16;
+
 /// Moves of so many lanes one by one are written out: counting them takes as long as moving them.
 inline constexpr unsigned kLanesWrittenOut = 16;
-inline constexpr int kMaskCost = 16;
 
 // Reductions.
 

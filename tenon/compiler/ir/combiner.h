@@ -13,7 +13,7 @@ namespace tenon::compiler {
 /// The op of a region that is one op of its two arguments, in either order where the op does not mind; kOpaque for
 /// others.
 OpCode CombinerOp(const Program& program, const Block& block);
-/// A region that is that op of two scalars, an op without attributes.
+/// A region that is that op of two scalars; attributes of an op that has some are the caller's to set.
 Block MakeCombiner(Program& program, OpCode op, DType type);
 
 /// The bits e of `type` with op(e, x) == x, bit for bit, for every x; nothing when there are none, or for complex

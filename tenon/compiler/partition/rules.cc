@@ -432,17 +432,22 @@ std::optional<Rule> RuleOf(mlir::Operation* op) {
   return std::nullopt;
 }
 
-mlir::Value Extreme(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, bool greatest) {
-  const mlir::DenseElementsAttr value = ExtremeOf(type, greatest);
+namespace {
+
+mlir::Value ConstantOf(mlir::OpBuilder& b, mlir::Location loc, mlir::DenseElementsAttr value) {
   if (!value) return {};
   return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
 }
 
+}  // namespace
+
+mlir::Value Extreme(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, bool greatest) {
+  return ConstantOf(b, loc, ExtremeOf(type, greatest));
+}
+
 mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* combiner, mlir::RankedTensorType type) {
   mlir::Operation* only = OnlyOp(combiner);
-  const mlir::DenseElementsAttr value = only == nullptr ? nullptr : NeutralOf(only, type);
-  if (!value) return {};
-  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
+  return ConstantOf(b, loc, only == nullptr ? nullptr : NeutralOf(only, type));
 }
 
 void FitAttributes(mlir::Operation* op, mlir::Operation* clone) {

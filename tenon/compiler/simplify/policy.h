@@ -40,8 +40,9 @@ inline constexpr int64_t kMaxPartElements = 64 << 10;
 /// Loops of at most so many trips, and so many operations over all trips, are written out.
 inline constexpr int64_t kMaxUnrolledTrips = 8;
 inline constexpr int64_t kMaxUnrolledOps = 600;
-/// Those with products are, if one takes a part of an array, of so many bytes at least, that a trip copies for it: with
-/// at most so many rows it takes no longer than the copy.
+/// A trip copies the part of an array that a product takes, which lies where it is when trips are written out. That is
+/// worth more trips and operations where the part has so many bytes at least and meets so few rows that the product
+/// takes no longer than the copy.
 inline constexpr int64_t kMaxTripsOfCopies = 32;
 inline constexpr int64_t kMaxOpsOfCopies = 6000;
 inline constexpr int64_t kMinCopiedFactor = 64 << 10;
@@ -109,7 +110,7 @@ inline constexpr double kMaxChainCost = 1e6;
 /// of sums whose lanes meet together.
 inline constexpr double kLanesMeetCost = 300;
 inline constexpr double kLanesMeetTogetherCost = 80;
-inline constexpr double kSumsTogether = 16;
+inline constexpr int64_t kSumsTogether = 16;
 /// A vector of so many terms stays in registers while it meets the rows of a matrix, and so many terms are read and
 /// multiplied at once. Of more terms drivers have sums along lanes, too.
 inline constexpr int64_t kTermsInRegisters = 63;

@@ -70,6 +70,32 @@ std::optional<ProductOfVector> ProductOfVectorIn(const Program& p, const GraphNo
   return std::nullopt;
 }
 
+/// Whether there are so many sums that their lanes meet together: of rows that lie regularly, none that computed places
+/// name, as far as a kernel would compute them itself.
+bool SumsMeetTogether(const Program& p, const GraphNode& dot) {
+  if (NumElements(dot.shape().dims) < policy::kSumsTogether) return false;
+  std::vector<NodeId> open = {dot.in[0].node, dot.in[1].node};
+  for (size_t i = 0; i < open.size() && open.size() <= policy::kMaxGatheredNodes; ++i) {
+    const GraphNode& node = p[open[i]];
+    if (node.op == OpCode::kGather) return false;
+    if (KindOfOp(node.op) != OpKind::kElementwise && KindOfOp(node.op) != OpKind::kView) continue;
+    for (Ref in : node.in) {
+      if (std::ranges::find(open, in.node) == open.end()) open.push_back(in.node);
+    }
+  }
+  return true;
+}
+
+/// Whether one operand is a vector, of each batch, that many rows of the other meet.
+bool IsVectorOnOneSide(const Program& p, const GraphNode& dot, int64_t terms) {
+  int64_t vectors = 1;
+  for (int64_t d : dot.attrs<DotAttrs>().lhs_batching_dimensions)
+    vectors *= p.shape(dot.in[0]).dims[static_cast<size_t>(d)];
+  const auto is_vector = [&](Ref in) { return NumElements(p.shape(in).dims) == vectors * terms; };
+  return (is_vector(dot.in[0]) || is_vector(dot.in[1])) &&
+         NumElements(dot.shape().dims) >= policy::kSumsTogether * vectors;
+}
+
 /// Lanes of f32 that a kernel fills with this many neighbours, as a factor of what an operation costs.
 double Unfilled(int64_t neighbours) {
   const auto lanes = static_cast<double>(target::StandardTarget()->vector_bytes / 4);
@@ -101,32 +127,6 @@ double Simplifier::CostInRows(const GraphNode& dot, int64_t terms) const {
   // The right side stays in registers while it fits beside the sums.
   const double right = (depth + 1) * width <= machine.vector_registers ? target::kUniformMove : target::kSpreadMove;
   return (moved / width + depth * (machine.costs.Of(kir::Op::kFma) + right)) * Unfilled(rows);
-}
-
-// Whether there are so many sums that their lanes meet together: of rows that lie regularly, none that computed places
-// name, as far as a kernel would compute them itself.
-bool Simplifier::SumsMeetTogether(const GraphNode& dot) const {
-  if (static_cast<double>(NumElements(dot.shape().dims)) < policy::kSumsTogether) return false;
-  std::vector<NodeId> open = {dot.in[0].node, dot.in[1].node};
-  for (size_t i = 0; i < open.size() && open.size() <= policy::kMaxGatheredNodes; ++i) {
-    const GraphNode& node = to_[open[i]];
-    if (node.op == OpCode::kGather) return false;
-    if (KindOfOp(node.op) != OpKind::kElementwise && KindOfOp(node.op) != OpKind::kView) continue;
-    for (Ref in : node.in) {
-      if (std::ranges::find(open, in.node) == open.end()) open.push_back(in.node);
-    }
-  }
-  return true;
-}
-
-// Whether one operand is a vector, of each batch, that many rows of the other meet.
-bool Simplifier::IsVectorOnOneSide(const GraphNode& dot, int64_t terms) const {
-  int64_t vectors = 1;
-  for (int64_t d : dot.attrs<DotAttrs>().lhs_batching_dimensions)
-    vectors *= ShapeOf(dot.in[0]).dims[static_cast<size_t>(d)];
-  const auto is_vector = [&](Ref in) { return NumElements(ShapeOf(in).dims) == vectors * terms; };
-  return (is_vector(dot.in[0]) || is_vector(dot.in[1])) &&
-         static_cast<double>(NumElements(dot.shape().dims)) >= policy::kSumsTogether * static_cast<double>(vectors);
 }
 
 double Simplifier::ChainCost(Ref r) {
@@ -196,8 +196,8 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   if (is_short) {
     computed.ops = points * width * std::min((depth * (read + fma) + read) * Unfilled(along), CostInRows(dot, terms));
   } else {
-    const bool together = !apart[0] && !apart[1] && SumsMeetTogether(dot);
-    const bool stays = together && terms <= policy::kTermsInRegisters && IsVectorOnOneSide(dot, terms);
+    const bool together = !apart[0] && !apart[1] && SumsMeetTogether(to_, dot);
+    const bool stays = together && terms <= policy::kTermsInRegisters && IsVectorOnOneSide(to_, dot, terms);
     computed.ops = points * width *
                    (depth * Unfilled(terms) * (stays ? (read + fma) / policy::kTermsAtOnce : 2 * read + fma) +
                     (in_trip    ? policy::kTripLanesMeetCost

@@ -120,8 +120,6 @@ class Simplifier {
   double CostInRows(const GraphNode& dot, int64_t terms) const;
   /// What an element of the value costs where a kernel computes it from memory, all that it is made of counted.
   double ChainCost(Ref r);
-  bool SumsMeetTogether(const GraphNode& dot) const;
-  bool IsVectorOnOneSide(const GraphNode& dot, int64_t terms) const;
   bool WritesOut(const GraphNode& dot, int64_t terms);
   std::optional<Ref> WriteOutWeightGradient(const GraphNode& node);
 

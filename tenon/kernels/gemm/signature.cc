@@ -123,7 +123,7 @@ constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
 
 bool IsVector(const GemmSignature& s) { return s.m == 1 || s.n == 1; }
 bool HasVectorKernel(const GemmSignature& s) { return IsVector(s) && s.a_type == DType::kF32; }
-/// Whether it sums chains along rows that lie one by one: vectors of rows have to be turned for it.
+// Whether it sums chains along rows that lie one by one: vectors of rows have to be turned for it.
 bool TurnsRows(const GemmSignature& s) {
   const bool along = s.n == 1 ? s.a_col_stride == 1 && s.a_row_stride != 1 : s.b_row_stride == 1 && s.b_col_stride != 1;
   return HasVectorKernel(s) && along && OrderOf(s) == GemmOrder::kChain;
@@ -133,7 +133,8 @@ bool TurnsRows(const GemmSignature& s) {
 // sums of a single row wait for one another.
 double FlopsInTiles(const GemmSignature& s, double flops) {
   constexpr double kRowsAtOnce = 4;
-  constexpr double kTurnedRow = 160, kTurned = 2;  // Cycles of 32, measured for k from 20 to 56.
+  // What full tiles would do meanwhile, per row that is turned and per multiplication; measured for k from 20 to 56.
+  constexpr double kTurnedRow = 160, kTurned = 2;
   if (TurnsRows(s)) return kTurnedRow * flops / static_cast<double>(2 * std::max<int64_t>(1, s.k)) + kTurned * flops;
   const double n = static_cast<double>(s.n);
   // Panels of 16 columns; a last one of at most 8 fills half a vector.
