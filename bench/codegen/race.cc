@@ -88,6 +88,7 @@ struct Options {
   std::string to = ".";
   size_t worst = 60;
   double min_ns = 100;
+  int compile = 0;  // so many times by our generator alone, and no race
 };
 
 void Write(const std::string& path, std::string_view text) {
@@ -101,6 +102,23 @@ void Show(const kir::Kernel& kernel, const emit_llvm::CompiledKernel& own, const
   if (auto text = emit_llvm::EmitAssembly(kernel, {.isa = options.isa}); text.ok()) Write(base + ".llvm.s", *text);
   Write(base + ".bin", {reinterpret_cast<const char*>(own.fn), static_cast<size_t>(own.code_bytes)});
   fmt::print("{}: {} of {}, {}.*\n", row.hash, row.type, row.program, base);
+}
+
+/// What our generator takes for `kernel`: the first time, and at best.
+void PrintCompileTimes(const kir::Kernel& kernel, const Row& row, const Options& options) {
+  double first = 0;
+  double best = 0;
+  int64_t bytes = 0;
+  for (int i = 0; i < options.compile; ++i) {
+    const auto own = emit_llvm::CompileKernel(kernel, {.isa = options.isa});
+    if (!own.ok()) return;
+    const double us = (*own)->times.codegen_us;
+    bytes = (*own)->code_bytes;
+    if (i == 0) first = us;
+    best = i == 0 ? us : std::min(best, us);
+  }
+  fmt::print("{:8.0f} {:8.0f} us {:7} bytes {:6.0f} ns/byte  {:12} {:17} {}\n", first, best, bytes,
+             1e3 * best / static_cast<double>(std::max<int64_t>(1, bytes)), row.type, row.hash, row.program);
 }
 
 void Print(const std::vector<Row>& rows, const Options& options) {
@@ -166,6 +184,8 @@ int Main(int argc, char** argv) {
       options.to = argv[++i];
     } else if (arg == "--worst" && more) {
       options.worst = static_cast<size_t>(std::atoi(argv[++i]));
+    } else if (arg == "--compile" && more) {
+      options.compile = std::atoi(argv[++i]);
     } else if (arg == "--min-ns" && more) {
       options.min_ns = std::atof(argv[++i]);
     } else {
@@ -189,6 +209,10 @@ int Main(int argc, char** argv) {
       const std::string& wanted = options.show.empty() ? options.only : options.show;
       if (!seen.insert(hash).second) continue;
       if ((row.program + " " + row.hash + " " + row.type).find(wanted) == std::string::npos) continue;
+      if (options.compile > 0) {
+        PrintCompileTimes(kernel, row, options);
+        continue;
+      }
       auto own = emit_llvm::CompileKernel(kernel, {.isa = options.isa});
       if (!own.ok()) continue;
       if (!options.show.empty()) {
@@ -209,7 +233,7 @@ int Main(int argc, char** argv) {
       rows.push_back(std::move(row));
     }
   }
-  if (!options.show.empty()) return 0;
+  if (!options.show.empty() || options.compile > 0) return 0;
   const auto ratio = [](const Row& r) { return r.race.ns[1] > 0 ? r.race.ns[0] / r.race.ns[1] : 0.0; };
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return ratio(a) > ratio(b); });
   Print(rows, options);
