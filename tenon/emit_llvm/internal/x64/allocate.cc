@@ -58,7 +58,8 @@ struct Interval {
   int start = std::numeric_limits<int>::max();
   int end = -1;
   float weight = 0;
-  Reg hint = 0;  ///< Another value whose register would save a move.
+  double worth = 0;  ///< Of a register while it lives: weight for each place.
+  Reg hint = 0;      ///< Another value whose register would save a move.
   Reg hint2 = 0;
   int fixed = -1;  ///< The register in which it arrives.
   void Cover(int at) {
@@ -80,6 +81,7 @@ class Allocator {
   }
 
   std::vector<Location> Run() {
+    constants_.resize(f_.classes.size());
     for (const Constant& c : f_.constants) constants_[c.reg] = &c;
     FindLengths();
     Build();
@@ -99,7 +101,7 @@ class Allocator {
       for (const Phi& phi : block.phis) {
         if (f_.lens[phi.result] == Function::kUnknownLen) f_.lens[phi.result] = f_.MaxLen();
         for (const auto& from : phi.from) {
-          if (constants_.contains(from.second)) grow(from.second, f_.lens[phi.result]);
+          if (constants_[from.second] != nullptr) grow(from.second, f_.lens[phi.result]);
         }
       }
       for (Inst& inst : block.code) {
@@ -109,7 +111,7 @@ class Allocator {
         if (inst.kind == Kind::kCopy) len = f_.lens[d] != Function::kUnknownLen ? f_.lens[d] : f_.LenOf(inst.rm);
         if (d != 0 && f_.classes[d] == RegClass::kVec) grow(d, len);
         inst.ForUses([&](Reg& r) {
-          if (f_.classes[r] == RegClass::kVec && constants_.contains(r)) grow(r, len);
+          if (f_.classes[r] == RegClass::kVec && constants_[r] != nullptr) grow(r, len);
         });
       }
     }
@@ -232,12 +234,9 @@ class Allocator {
     return crossing_.size();
   }
 
-  static double Worth(const Interval& i) { return static_cast<double>(i.weight) / (i.end - i.start + 1); }
-
   void ToMemory(Reg r) {
-    if (const auto constant = constants_.find(f_.ValueOf(r)); constant != constants_.end()) {
-      const Constant& c = *constant->second;
-      where_[r] = {Location::Kind::kPool, 0, c.element, c.len, c.pool};
+    if (const Constant* const c = constants_[f_.ValueOf(r)]) {
+      where_[r] = {Location::Kind::kPool, 0, c->element, c->len, c->pool};
       return;
     }
     where_[r] = {Location::Kind::kFrame, 0, 0, 0, 0};
@@ -292,6 +291,7 @@ class Allocator {
       if (i.end >= 0) order.push_back(&i);
     }
     for (const Constant& c : f_.constants) intervals_[c.reg].weight *= 0.25f;
+    for (Interval* i : order) i->worth = static_cast<double>(i->weight) / (i->end - i->start + 1);
     std::stable_sort(order.begin(), order.end(),
                      [](const Interval* a, const Interval* b) { return a->start < b->start; });
     std::vector<Interval*> active[3];
@@ -320,8 +320,8 @@ class Allocator {
       }
       if (chosen < 0) {
         auto least = std::min_element(others.begin(), others.end(),
-                                      [](const Interval* a, const Interval* b) { return Worth(*a) < Worth(*b); });
-        if (Worth(**least) >= Worth(*i)) {
+                                      [](const Interval* a, const Interval* b) { return a->worth < b->worth; });
+        if ((*least)->worth >= i->worth) {
           ToMemory(i->reg);
           continue;
         }
@@ -337,9 +337,9 @@ class Allocator {
   Function& f_;
   std::vector<Interval> intervals_;
   std::vector<Location> where_;
-  std::vector<uint32_t> global_;  ///< Of each value, its number among those that cross blocks, or 0.
-  std::vector<Reg> crossing_;     ///< The values by that number.
-  std::unordered_map<Reg, const Constant*> constants_;
+  std::vector<uint32_t> global_;            ///< Of each value, its number among those that cross blocks, or 0.
+  std::vector<Reg> crossing_;               ///< The values by that number.
+  std::vector<const Constant*> constants_;  ///< Of each value, the constant that it is, or null.
   std::vector<Reg> spilled_;
   std::span<const uint8_t> gprs_, masks_;
   size_t num_vecs_;

@@ -71,12 +71,21 @@ bool BitsOf(const llvm::Constant* c, uint64_t* bits) {
 Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
   const Shape s = ShapeOf(constant.getType());
   if (failed_) return {0};
-  uint64_t bits = 0;
   if (s.kind == Shape::Kind::kInt) {
+    uint64_t bits = 0;
     if (!BitsOf(&constant, &bits)) Fail();
     // Narrow ones are kept as their bits, without sign.
     return {Immediate(s.bits == 32 ? static_cast<int64_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits))};
   }
+  // Asked for once for each use, and long to read lane by lane.
+  if (const auto known = constant_parts_.find(&constant); known != constant_parts_.end()) return known->second;
+  Parts parts = LaneConstantParts(constant, s);
+  if (!failed_) constant_parts_.try_emplace(&constant, parts);
+  return parts;
+}
+
+Selector::Parts Selector::LaneConstantParts(const llvm::Constant& constant, const Shape& s) {
+  uint64_t bits = 0;
   if (s.kind == Shape::Kind::kScalarFloat) {
     if (!BitsOf(&constant, &bits)) Fail();
     return {SplatConstant(bits, s.bytes())};
@@ -85,8 +94,9 @@ Selector::Parts Selector::ConstantParts(const llvm::Constant& constant) {
   uint64_t mask = 0;
   bool splat = true;
   uint64_t first = 0;
+  const llvm::Constant* const alike = constant.getSplatValue();
   for (unsigned i = 0; i < s.lanes; ++i) {
-    if (!BitsOf(constant.getAggregateElement(i), &bits)) {
+    if ((i == 0 || alike == nullptr) && !BitsOf(alike != nullptr ? alike : constant.getAggregateElement(i), &bits)) {
       Fail();
       return {0};
     }

@@ -230,6 +230,8 @@ class Selector {
   int32_t InPool(const std::string& bytes);
   Reg ConstantReg(std::string bytes, unsigned element, uint8_t len);
   Parts ConstantParts(const llvm::Constant& constant);
+  /// Those of lanes, masks and scalars of floats.
+  Parts LaneConstantParts(const llvm::Constant& constant, const Shape& shape);
   Reg SplatConstant(uint64_t bits, unsigned element);
   /// AVX-512: a mask that is known.
   Reg MaskConstant(uint64_t mask);
@@ -308,9 +310,10 @@ class Selector {
   llvm::DenseSet<const llvm::Value*> folded_;   ///< Loads that have become operands: no register holds them.
   std::map<std::pair<std::string, uint8_t>, Reg> constants_;
   std::map<uint64_t, Reg> mask_constants_;
+  llvm::DenseMap<const llvm::Constant*, Parts> constant_parts_;
   llvm::DenseSet<Reg> constant_regs_;
-  std::map<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
-           std::pair<const llvm::Instruction*, uint32_t>>
+  llvm::DenseMap<std::tuple<unsigned, const void*, const llvm::Value*, const llvm::Value*, const llvm::Value*>,
+                 std::pair<const llvm::Instruction*, uint32_t>>
       seen_;                         ///< Instructions by what they compute, and their blocks.
   std::vector<uint32_t> dominator_;  ///< Of each block, the nearest other one that every way to it passes.
   uint32_t run_start_ = 0;           ///< First of the blocks that follow each other without another way in.
