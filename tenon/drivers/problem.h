@@ -93,14 +93,14 @@ struct Ordering {
   static constexpr std::string_view kOp = "ordering";
   int64_t dimension = 0;
   Dims descending;   ///< 0 or 1 per key.
-  Dims zeros_equal;  ///< 0 or 1 per key: -0 and 0 of floats are equal. Otherwise floats are in total order.
+  Dims by_value;     ///< 0 or 1 per key: -0 and 0 of floats are equal, and NaNs. Otherwise floats are in total order.
   Dims is_position;  ///< 0 or 1 per result: 1 for the positions before sorting, which are no operand.
 
   template <class Self, class F>
   static void Fields(Self& self, F&& field) {
     field("dimension", self.dimension);
     field("descending", self.descending);
-    field("zeros_equal", self.zeros_equal);
+    field("by_value", self.by_value);
     field("is_position", self.is_position);
   }
   friend bool operator==(const Ordering&, const Ordering&) = default;

@@ -341,8 +341,8 @@ class Interpreter {
   }
 
   // Whether element i of the dense array comes before element j: total order for floats, NaNs by their bits, or both
-  // zeros alike and NaNs of one sign, when asked.
-  static bool Before(DType type, const std::string& dense, int64_t i, int64_t j, bool zeros_equal) {
+  // zeros alike and all NaNs, when asked.
+  static bool Before(DType type, const std::string& dense, int64_t i, int64_t j, bool by_value) {
     const auto width = static_cast<size_t>(ByteWidth(type));
     const auto bits = [&](int64_t at) {
       uint64_t v = 0;
@@ -352,11 +352,11 @@ class Interpreter {
     if (IsFloat(type)) {
       const auto rank = [&](int64_t at) {
         const double v = kir::LiteralValue(type, bits(at));
-        const bool negative = (bits(at) >> (8 * width - 1)) != 0;
+        const bool negative = (bits(at) >> (8 * width - 1)) != 0 && !(by_value && std::isnan(v));
         const double magnitude = std::isnan(v) ? 2 : std::isinf(v) ? 1 : 0;
-        const auto code = std::isnan(v) && !zeros_equal ? static_cast<int64_t>(bits(at) & (~uint64_t{0} >> 1)) : 0;
-        return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0,
-                          v == 0 && !zeros_equal && !negative, negative ? -code : code);
+        const auto code = std::isnan(v) && !by_value ? static_cast<int64_t>(bits(at) & (~uint64_t{0} >> 1)) : 0;
+        return std::tuple(negative ? -magnitude : magnitude, magnitude == 0 ? v : 0.0, v == 0 && !by_value && !negative,
+                          negative ? -code : code);
       };
       return rank(i) < rank(j);
     }
@@ -452,7 +452,7 @@ class Interpreter {
         for (size_t k = 0; k < config.descending.size(); ++k) {
           const DType type = plan_.slots[s.inputs[k]].dtype;
           const auto before = [&](int64_t a, int64_t b) {
-            return Before(type, in[k], at(a, n), at(b, n), config.zeros_equal[k] != 0);
+            return Before(type, in[k], at(a, n), at(b, n), config.by_value[k] != 0);
           };
           if (before(x, y)) return config.descending[k] == 0;
           if (before(y, x)) return config.descending[k] != 0;

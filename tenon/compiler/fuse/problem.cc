@@ -49,7 +49,7 @@ drivers::FourierTransform In(const FftAttrs& a) {
   return {Kind::kRealInverse, a.fft_length};
 }
 
-drivers::Ordering In(const SortAttrs& a) { return {a.dimension, a.descending, a.zeros_equal, a.is_position}; }
+drivers::Ordering In(const SortAttrs& a) { return {a.dimension, a.descending, a.by_value, a.is_position}; }
 
 drivers::Factorisation In(const LinalgAttrs& a) {
   using Kind = drivers::Factorisation::Kind;

@@ -25,15 +25,17 @@ DType SignedOf(int width) {
 }
 
 /// What compares as elements of the key do: floats by their bits, turned below zero.
-Val KeyOf(kir::KernelBuilder& b, Val read, DType type, bool zeros_equal) {
+Val KeyOf(kir::KernelBuilder& b, Val read, DType type, bool by_value) {
   if (type == DType::kPred) return b.Convert(DType::kS32, read);
   if (!IsFloat(type)) return read;
   const DType bits = SignedOf(ByteWidth(type));
   const int width = DTypeBits(type);
   Val x = b.Bitcast(bits, read);
-  if (zeros_equal) {
+  if (by_value) {
     const Val minus_zero = b.ConstBits(bits, uint64_t{1} << (width - 1));
     x = b.Select(b.Compare(kir::kEq, x, minus_zero), b.Const(bits, 0), x);
+    const Val nan = b.ConstBits(bits, (uint64_t{1} << (width - 1)) - 1);
+    x = b.Select(b.Compare(kir::kNe, read, read), nan, x);
   }
   const Val magnitude = b.ConstBits(bits, (uint64_t{1} << (width - 1)) - 1);
   return b.Xor(x, b.And(b.ShrArith(x, b.Const(bits, width - 1)), magnitude));
@@ -95,9 +97,9 @@ Result<bool> Fuser::EmitRanks(NodeId id, plan::Seq& out) {
   Val before = b.Compare(kir::kLt, b.Index(each), b.Index(self));
   for (size_t i = num_keys; i-- > 0;) {
     const DType type = p_.shape(node.in[i]).dtype;
-    const bool zeros_equal = attrs.zeros_equal[i] != 0;
-    const Val mine = KeyOf(b, b.Read(operands[i], here), type, zeros_equal);
-    const Val its = KeyOf(b, b.Read(operands[i], other), type, zeros_equal);
+    const bool by_value = attrs.by_value[i] != 0;
+    const Val mine = KeyOf(b, b.Read(operands[i], here), type, by_value);
+    const Val its = KeyOf(b, b.Read(operands[i], other), type, by_value);
     const bool descending = attrs.descending[i] != 0;
     const Val first = b.Compare(descending ? kir::kGt : kir::kLt, its, mine);
     before = b.Or(first, b.And(b.Compare(kir::kEq, its, mine), before));

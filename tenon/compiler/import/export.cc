@@ -580,11 +580,13 @@ class Exporter {
     const auto dim = static_cast<size_t>(a.dimension);
     llvm::SmallVector<Value> sorted(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(keys));
     for (size_t k = 0; k < keys; ++k) {
-      if (a.zeros_equal[k] == 0) continue;
+      if (a.by_value[k] == 0) continue;
       const auto type = mlir::cast<mlir::RankedTensorType>(sorted[k].getType());
       const Value zero = Zero(type, loc);
       const Value is_zero = Compare(sorted[k], zero, stablehlo::ComparisonDirection::EQ, false, loc);
       sorted[k] = Create("stablehlo.select", {type}, {is_zero, zero, sorted[k]}, loc)->getResult(0);
+      const Value is_nan = Compare(sorted[k], sorted[k], stablehlo::ComparisonDirection::NE, false, loc);
+      sorted[k] = Create("stablehlo.select", {type}, {is_nan, NaN(type, loc), sorted[k]}, loc)->getResult(0);
     }
     const Dims& whole = p_.shape(node.in[0]).dims;
     size_t next = keys;
@@ -647,6 +649,12 @@ class Exporter {
 
   Value Zero(mlir::RankedTensorType type, mlir::Location loc) {
     return Create("stablehlo.constant", {type}, {}, loc, {Named("value", b_.getZeroAttr(type))})->getResult(0);
+  }
+  Value NaN(mlir::RankedTensorType type, mlir::Location loc) {
+    const auto element = mlir::cast<mlir::FloatType>(type.getElementType());
+    const llvm::APFloat nan = llvm::APFloat::getNaN(element.getFloatSemantics());
+    return Create("stablehlo.constant", {type}, {}, loc, {Named("value", mlir::DenseElementsAttr::get(type, nan))})
+        ->getResult(0);
   }
   Value Compare(Value x, Value y, stablehlo::ComparisonDirection direction, bool total, mlir::Location loc) {
     const auto type = mlir::cast<mlir::RankedTensorType>(x.getType()).clone(b_.getI1Type());

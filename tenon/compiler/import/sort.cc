@@ -261,22 +261,37 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
 
   const SmallVector<Ref, 3> operands = sort.in;
   SmallVector<Ref, 3> in;
+  const auto emit = [&](OpCode op, SmallVector<Ref, 3> of, DType type, Attributes attributes = {},
+                        Literal literal = {}) {
+    GraphNode node;
+    node.literal = std::move(literal);
+    node.op = op;
+    node.in = std::move(of);
+    node.attributes = std::move(attributes);
+    node.out = {{type, dims}};
+    to.nodes.push_back(p_.Add(std::move(node)));
+    return Ref{to.nodes.back(), 0};
+  };
+  Ref unordered;  // Where a key so far is a NaN: no comparison finds it equal, so later keys don't decide.
   for (const Key& k : *keys) {
     Ref key = lifted.at(k.key.node);
     const DType type = KeyType(p_.shape(key).dtype, k.total);
     if (IsInteger(type) && IsFloat(p_.shape(key).dtype)) {
       key = TotalOrderOf(p_, key, to);
     } else if (type != p_.shape(key).dtype) {
-      GraphNode wide;
-      wide.op = OpCode::kConvert;
-      wide.in = {key};
-      wide.out = {{type, dims}};
-      key = {p_.Add(std::move(wide)), 0};
-      to.nodes.push_back(key.node);
+      key = emit(OpCode::kConvert, {key}, type);
+    }
+    if (unordered.valid()) {
+      const Ref zero = emit(OpCode::kConstant, {}, type, {}, SplatLiteral(type, 0));
+      key = emit(OpCode::kSelect, {unordered, zero, key}, type);
     }
     in.push_back(key);
+    const bool by_value = !k.total && IsFloat(p_.shape(k.key).dtype);
     attrs.descending.push_back(k.descending ? 1 : 0);
-    attrs.zeros_equal.push_back(!k.total && IsFloat(p_.shape(k.key).dtype) ? 1 : 0);
+    attrs.by_value.push_back(by_value ? 1 : 0);
+    if (!by_value || &k == &keys->back()) continue;
+    const Ref nan = emit(OpCode::kCompare, {key, key}, DType::kPred, CompareAttrs{kir::kNe, false});
+    unordered = unordered.valid() ? emit(OpCode::kOr, {unordered, nan}, DType::kPred) : nan;
   }
   // Positions need not be read.
   for (size_t i = 0; i < operands.size(); ++i) {

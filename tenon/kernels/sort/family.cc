@@ -63,14 +63,14 @@ class SortFamily final : public drivers::Family {
 }  // namespace
 
 Result<SortSignature> SignatureOf(const drivers::Ordering& ordering, const drivers::Operands& operands) {
-  for (const Dims* flags : {&ordering.descending, &ordering.zeros_equal, &ordering.is_position}) {
+  for (const Dims* flags : {&ordering.descending, &ordering.by_value, &ordering.is_position}) {
     for (int64_t flag : *flags) {
       if (flag != 0 && flag != 1) return InvalidArgument(fmt::format("a flag of {}", flag));
     }
   }
   const auto num_keys = ordering.descending.size();
   const auto read = static_cast<size_t>(std::count(ordering.is_position.begin(), ordering.is_position.end(), 0));
-  if (ordering.zeros_equal.size() != num_keys) return InvalidArgument("keys with and without flags");
+  if (ordering.by_value.size() != num_keys) return InvalidArgument("keys with and without flags");
   TENON_RETURN_IF_ERROR(drivers::CheckCount(operands, num_keys + read, ordering.is_position.size()));
   if (num_keys == 0 || ordering.is_position.empty()) return InvalidArgument("a sort without keys or results");
   const std::span<const StridedArray> keys = operands.inputs.first(num_keys), in = operands.inputs.subspan(num_keys),
@@ -98,7 +98,7 @@ Result<SortSignature> SignatureOf(const drivers::Ordering& ordering, const drive
   s.take = out[0].dims.size() == dims.size() ? out[0].dims[along] : -1;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!fits(keys[i], s.length)) return InvalidArgument("a sort of arrays of several shapes");
-    s.keys.push_back({keys[i].type, ordering.descending[i] != 0, ordering.zeros_equal[i] != 0, keys[i].strides[along],
+    s.keys.push_back({keys[i].type, ordering.descending[i] != 0, ordering.by_value[i] != 0, keys[i].strides[along],
                       outer(keys[i].strides)});
   }
   size_t next = 0;

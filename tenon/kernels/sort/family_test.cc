@@ -26,7 +26,7 @@ TEST(SortFamily, TakesSortsAsTheyLie) {
   p.operands[0].strides = {1, -4};
   const Accepted a = ExpectTaken(*family, p);
   EXPECT_EQ(a.inputs[0].strides, (Dims{1, -4}));
-  EXPECT_EQ(ToString(a.config), "{dimension=[1], descending=[1], zeros_equal=[0], is_position=[0,1]}");
+  EXPECT_EQ(ToString(a.config), "{dimension=[1], descending=[1], by_value=[0], is_position=[0,1]}");
   EXPECT_GT(a.facts.scratch_bytes, 0);
 }
 
@@ -53,7 +53,7 @@ TEST(SortFamily, RefusesWhatWouldReachOutside) {
   refused("dimension", {0}, "several shapes");
   refused("descending", {1, 0}, "with and without flags");
   refused("descending", {}, "with and without flags");
-  refused("zeros_equal", {2}, "a flag of 2");
+  refused("by_value", {2}, "a flag of 2");
   refused("is_position", {0, 0}, "wanted 3 and 2");
   refused("is_position", {1, 0}, "writes positions as f32");
   const auto changed = [&](const auto& change, std::string_view why) {

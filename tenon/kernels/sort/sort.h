@@ -13,11 +13,11 @@
 namespace tenon::kernels {
 
 /// What decides the order. Integers and bools compare as such; floats in total order (-NaN < -inf < -0 < 0 < inf <
-/// NaN), or, when `zeros_equal`, with both zeros equal.
+/// NaN), or, when `by_value`, with both zeros equal and all NaNs equal, behind inf.
 struct SortKey {
   DType type = DType::kF32;  ///< Real, one byte wide or more.
   bool descending = false;
-  bool zeros_equal = false;
+  bool by_value = false;
   int64_t stride = 1;  ///< In elements, along the sorted dimension.
   Dims outer_strides;  ///< In elements, one per outer extent.
 };

@@ -25,8 +25,8 @@ struct Scratch {
   void* data;
 };
 
-SortKey KeyOf(DType type, bool descending = false, bool zeros_equal = false) {
-  return {type, descending, zeros_equal, 1, {}};
+SortKey KeyOf(DType type, bool descending = false, bool by_value = false) {
+  return {type, descending, by_value, 1, {}};
 }
 SortPayload Positions() { return {4, true, 1, 1, {}, {}}; }
 
@@ -121,8 +121,9 @@ void TestFloats(DType type) {
     const std::vector<T> v = RandomFloats<T>(n);
     EXPECT_EQ(Order(v, KeyOf(type)), Expected(v, TotalLess<T>)) << n;
     EXPECT_EQ(Order(v, KeyOf(type, true)), Expected(v, [](T a, T b) { return TotalLess(b, a); })) << n;
-    const auto zeros_equal = [](T a, T b) { return TotalLess(a == T(0) ? T(0) : a, b == T(0) ? T(0) : b); };
-    EXPECT_EQ(Order(v, KeyOf(type, false, true)), Expected(v, zeros_equal)) << n;
+    const auto value = [](T x) { return x == T(0) ? T(0) : std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : x; };
+    const auto by_value = [&](T a, T b) { return TotalLess(value(a), value(b)); };
+    EXPECT_EQ(Order(v, KeyOf(type, false, true)), Expected(v, by_value)) << n;
   }
 }
 TEST(Sort, FloatsInTotalOrder) {

@@ -11,6 +11,22 @@ namespace tenon::kernels::internal {
 
 enum class KeyKind : uint8_t { kUnsigned, kSigned, kFloat };
 
+/// The bits of infinity, above which those of NaNs lie.
+constexpr uint64_t InfinityBits(DType type) {
+  switch (type) {
+    case DType::kF16:
+      return 0x7c00;
+    case DType::kBF16:
+      return 0x7f80;
+    case DType::kF32:
+      return 0x7f800000;
+    case DType::kF64:
+      return 0x7ff0000000000000;
+    default:
+      return ~uint64_t{0};  // Narrower ones come as numbers of another type, or in total order.
+  }
+}
+
 /// Reads one key after another. `BitsT` is the unsigned integer of the key's width.
 template <class BitsT, KeyKind kKind>
 struct KeyReader {
@@ -20,13 +36,17 @@ struct KeyReader {
   const Bits* data;
   int64_t stride;
   Bits flip;  ///< All ones to sort downwards.
-  bool zeros_equal;
+  bool by_value;
+  Bits infinity;  ///< InfinityBits.
 
   Bits operator[](int64_t i) const {
     Bits x = data[i * stride];
     if constexpr (kKind == KeyKind::kSigned) x = static_cast<Bits>(x ^ kSign);
     if constexpr (kKind == KeyKind::kFloat) {
-      if (zeros_equal && x == kSign) x = 0;
+      if (by_value) {
+        if (x == kSign) x = 0;
+        if (static_cast<Bits>(x & ~kSign) > infinity) x = static_cast<Bits>(~kSign);
+      }
       // All ones when negative, the sign alone otherwise.
       const Bits mask =
           static_cast<Bits>(static_cast<Bits>(Bits{0} - static_cast<Bits>(x >> (8 * sizeof(Bits) - 1))) | kSign);
@@ -41,7 +61,8 @@ template <class Fn>
 void WithKeyReader(const SortKey& key, const void* data, const Fn& fn) {
   const auto call = [&]<class Bits, KeyKind kKind>() {
     fn(KeyReader<Bits, kKind>{static_cast<const Bits*>(data), key.stride,
-                              key.descending ? static_cast<Bits>(~Bits{0}) : Bits{0}, key.zeros_equal});
+                              key.descending ? static_cast<Bits>(~Bits{0}) : Bits{0}, key.by_value,
+                              static_cast<Bits>(InfinityBits(key.type))});
   };
   const auto of_width = [&]<KeyKind kKind>() {
     switch (ByteWidth(key.type)) {
