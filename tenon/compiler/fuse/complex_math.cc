@@ -84,7 +84,7 @@ Val LogAbs(Real& r, Scalar z, Val low) {
   const Val xx = b.Mul(x, x), yy = b.Mul(y, y);
   const Val sum = b.Add(xx, yy);
   Val lost = b.Sub(b.Min(xx, yy), b.Sub(sum, b.Max(xx, yy)));
-  lost = b.Add(lost, b.Add(b.Fma(x, x, b.Neg(xx)), b.Fma(y, y, b.Neg(yy))));
+  lost = b.Add(lost, b.Add(b.ExactFma(x, x, b.Neg(xx)), b.ExactFma(y, y, b.Neg(yy))));
   if (low != kir::kNone) lost = b.Fma(b.Add(x, x), b.Mul(low, s.by), lost);
   const Val near = b.And(b.Compare(kir::kGe, sum, r.C(0.5)), b.Compare(kir::kLe, sum, r.C(2)));
   const Val closer = b.Add(sum, lost);
@@ -191,11 +191,11 @@ Scalar Cbrt(Real& r, Scalar z) {
       {b.Mul(root, r.Math("cosine", third)), b.Select(r.IsZero(third), third, b.Mul(root, r.Math("sine", third)))});
 }
 
-/// e^|y| / 2 in two factors, for |y| beyond where cosh and sinh are the same: the product of the factors may overflow
-/// when the final product does not.
+/// x e^|y| / 2 in two factors, for |y| beyond where cosh and sinh are the same: the product of the factors may overflow
+/// when the final product does not. The half is one of a large number: of a tiny `x` it might be too small.
 Val TimesHalfExp(Real& r, Val x, Val y) {
   const Val half = r.Math("exponential", r.b.Mul(r.b.Abs(y), r.C(0.5)));
-  return r.b.Mul(r.b.Mul(r.b.Mul(x, r.C(0.5)), half), half);
+  return r.b.Mul(r.b.Mul(x, half), r.b.Mul(half, r.C(0.5)));
 }
 
 // sin x cosh y + i cos x sinh y
