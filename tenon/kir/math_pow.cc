@@ -111,7 +111,8 @@ Graph PowF32() {
   const Val r = b.Convert(DType::kF32, b.Sub(t, n));
   const Val scale = b.PowerOfTwo(b.Add(b.Convert(DType::kF32, n), b.C(b.Magic(b.bias()))));
   const Val power = b.Mul(b.Fma(b.Horner(r, kExp2_32, std::size(kExp2_32)), r, b.C(1)), scale);
-  return b.Finish({PowSpecials(b, x, y, a, power)});
+  // At the largest numbers a rounding too many would be infinite.
+  return b.Finish({b.Select(b.Compare(kEq, y, b.C(1)), x, PowSpecials(b, x, y, a, power))});
 }
 
 // The logarithm in pairs of numbers, since its error counts up to 1024 times.

@@ -21,7 +21,13 @@ Graph Cbrt(DType type, int steps) {
   const double lift = b.is_f32() ? 0x1p90 : 0x1p600, drop = b.is_f32() ? 0x1p-30 : 0x1p-200;
   const Val magnitude = b.Abs(x);
   const Val small = b.Less(magnitude, b.is_f32() ? 0x1p-70 : 0x1p-700);
-  const Val a = b.Mul(magnitude, b.Select(small, b.C(lift), b.C(1)));
+  // Without FMA the residual of a large f64 would be made of parts that overflow.
+  const bool splits = !b.is_f32();
+  const Val large = splits ? b.Greater(magnitude, 0x1p900) : kNone;
+  const auto scale = [&](double of_small, double of_large) {
+    return b.Select(small, b.C(of_small), splits ? b.Select(large, b.C(of_large), b.C(1)) : b.C(1));
+  };
+  const Val a = b.Mul(magnitude, scale(lift, 0x1p-300));
   // A third of the upper half of the bits, by multiplication.
   Val guess;
   if (b.is_f32()) {
@@ -40,7 +46,7 @@ Graph Cbrt(DType type, int steps) {
   Val root = b.Mul(a, y2);
   const Val residual = b.ExactFma(b.Neg(b.Mul(root, root)), root, a);
   root = b.Fma(residual, b.Mul(y2, third), root);  // 1 / root^2 is y^2
-  root = b.WithSign(b.Mul(root, b.Select(small, b.C(drop), b.C(1))), x);
+  root = b.WithSign(b.Mul(root, scale(drop, 0x1p100)), x);
   const Val ordinary = b.And(b.Greater(magnitude, 0), b.Less(magnitude, std::numeric_limits<double>::infinity()));
   return b.Finish({b.Select(ordinary, root, x)});
 }
