@@ -98,7 +98,8 @@ std::optional<Ref> Simplifier::ShiftZero(const GraphNode& node) {
 
 std::optional<Ref> Simplifier::Twice(const GraphNode& node) {
   const GraphNode& def = Def(node.in[0]);
-  if (def.op == node.op) return def.in[0];
+  // Negation of f8E8M0FNU, which has no sign, is NaN.
+  if (def.op == node.op && (node.op != OpCode::kNegate || node.shape().dtype != DType::kF8E8M0FNU)) return def.in[0];
   return std::nullopt;
 }
 
@@ -119,9 +120,10 @@ std::optional<Ref> Simplifier::SmallPower(const GraphNode& node) {
   if (!IsFloat(type) || !HasSmallNumbers(type)) return std::nullopt;
   if (IsSplat(node.in[1], kir::LiteralBits(type, 1))) return x;
   if (IsSplat(node.in[1], kir::LiteralBits(type, 2))) return Binary(OpCode::kMultiply, x, x);
-  if (IsSplat(node.in[1], kir::LiteralBits(type, 3)))
-    return Binary(OpCode::kMultiply, Binary(OpCode::kMultiply, x, x), x);
-  return std::nullopt;
+  if (!IsSplat(node.in[1], kir::LiteralBits(type, 3))) return std::nullopt;
+  // In a narrow type the square would be rounded to it, while a power is rounded once.
+  const Ref wide = Converted(x, DTypeBits(type) < 32 ? DType::kF32 : type);
+  return Converted(Binary(OpCode::kMultiply, Binary(OpCode::kMultiply, wide, wide), wide), type);
 }
 
 }  // namespace tenon::compiler
