@@ -39,6 +39,11 @@ mlir::Value Reversed(mlir::OpBuilder& b, mlir::Value v) {
       ->getResult(0);
 }
 
+mlir::Value WithBitsOf(mlir::OpBuilder& b, mlir::Value v, mlir::Type element) {
+  const auto type = llvm::cast<mlir::RankedTensorType>(v.getType()).clone(element);
+  return b.create(v.getLoc(), b.getStringAttr("stablehlo.bitcast_convert"), v, type)->getResult(0);
+}
+
 bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) {
   const auto k = attributes.getAs<mlir::IntegerAttr>("k");
   const auto largest = attributes.getAs<mlir::BoolAttr>("largest");
@@ -51,11 +56,18 @@ bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) 
   const bool smallest = largest && !largest.getValue();
   mlir::OpBuilder b(call);
   mlir::Value operand = call->getOperand(0);
+  const mlir::Type of = element(operand);
+  // Floats without a sign are in the order of their bits.
+  const bool as_bits = smallest && llvm::isa<mlir::Float8E8M0FNUType>(of);
+  if (as_bits) operand = WithBitsOf(b, operand, b.getIntegerType(8, /*isSigned=*/false));
   if (smallest) operand = Reversed(b, operand);
-  auto top = llvm::cast<chlo::TopKOp>(
-      b.create(call->getLoc(), b.getStringAttr("chlo.top_k"), operand, call->getResultTypes(), b.getNamedAttr("k", k)));
+  const auto values_type = llvm::cast<mlir::RankedTensorType>(call->getResult(0).getType()).clone(element(operand));
+  auto top = llvm::cast<chlo::TopKOp>(b.create(call->getLoc(), b.getStringAttr("chlo.top_k"), operand,
+                                               mlir::TypeRange{values_type, call->getResult(1).getType()},
+                                               b.getNamedAttr("k", k)));
   mlir::Value values = top.getValues();
   if (smallest) values = Reversed(b, values);
+  if (as_bits) values = WithBitsOf(b, values, of);
   call->replaceAllUsesWith(mlir::ValueRange{values, top.getIndices()});
   return true;
 }

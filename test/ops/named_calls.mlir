@@ -27,5 +27,13 @@ func.func @main() {
   %least_places = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
   check.expect_eq %least#0, %least_values : tensor<2xui8>
   check.expect_eq %least#1, %least_places : tensor<2xi32>
+
+  // Floats without a sign.
+  %e = stablehlo.constant dense<[4.0, 1.0, 2.0, 8.0]> : tensor<4xf8E8M0FNU>
+  %tiny:2 = stablehlo.custom_call @mhlo.topk(%e) {mhlo.attributes = {k = 3 : i64, largest = false}, mhlo.version = 1 : i64} : (tensor<4xf8E8M0FNU>) -> (tensor<3xf8E8M0FNU>, tensor<3xi32>)
+  %tiny_values = stablehlo.constant dense<[1.0, 2.0, 4.0]> : tensor<3xf8E8M0FNU>
+  %tiny_places = stablehlo.constant dense<[1, 2, 0]> : tensor<3xi32>
+  check.expect_eq %tiny#0, %tiny_values : tensor<3xf8E8M0FNU>
+  check.expect_eq %tiny#1, %tiny_places : tensor<3xi32>
   return
 }
