@@ -71,6 +71,8 @@ def _compiling(compile_and_load):
     @functools.wraps(compile_and_load)
     def compile_and_dump(*args, **kwargs):
         given = signature.bind(*args, **kwargs).arguments
+        if 'backend' not in given or 'options' not in given:  # Wrapped by somebody who does not say what it takes.
+            return compile_and_load(*args, **kwargs)
         dump = _Dump(given['backend'], given['options'])
         if dump.folder:
             dump.write_given(given['module'])
@@ -90,9 +92,10 @@ def _loading(get_executable_and_time):
         executable, time = get_executable_and_time(*args, **kwargs)
         if executable is not None:
             given = signature.bind(*args, **kwargs).arguments
-            dump = _Dump(given['backend'], given['compile_options'])
-            if dump.folder:
-                dump.write_compiled(executable)
+            if 'backend' in given and 'compile_options' in given:
+                dump = _Dump(given['backend'], given['compile_options'])
+                if dump.folder:
+                    dump.write_compiled(executable)
         return executable, time
 
     return get_and_dump
