@@ -245,14 +245,34 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   const bool floats = all([](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; });
   const bool exotic = result == DType::kPred || a != b || DTypeBits(result) < 16 || DTypeBits(a) < 16;
   if (a == b && a == result && (!exotic || IsComplex(a)) && !integers) return std::nullopt;
-  if (outlook_.driver_work(to_, node) || outlook_.product_kernel(to_, node)) return std::nullopt;
-  const auto product_of = [&](DType operands, DType sums) {
+  const auto made_of = [&](DType operands, DType sums) {
     GraphNode product = node;
     product.origin = nullptr;
     for (Ref& r : product.in) r = Converted(r, operands);
     product.out[0].dtype = sums;
-    return Converted(Emit(std::move(product)), result);
+    return product;
   };
+  const auto product_of = [&](DType operands, DType sums) {
+    return Converted(Emit(made_of(operands, sums)), result);
+  };
+  // Many small products of narrow integers take longer to pack than to multiply as they are in s32.
+  const auto is_faster_wide = [&](DType narrow) {
+    if (!integers || node.op != OpCode::kDot || node.attrs<DotAttrs>().lhs_batching_dimensions.empty()) return false;
+    const target::Target& machine = *target::StandardTarget();
+    const std::optional<target::Work> packed = outlook_.driver_work(to_, made_of(narrow, DType::kS32));
+    std::optional<target::Work> plain = outlook_.driver_work(to_, made_of(DType::kS32, DType::kS32));
+    if (!packed || !plain) return false;
+    for (Ref r : node.in) {
+      plain->launches += 1;
+      plain->bytes_cached += static_cast<double>(NumElements(ShapeOf(r).dims) * ByteWidth(DType::kS32));
+    }
+    return target::TimeNs(machine, *plain) < target::TimeNs(machine, *packed);
+  };
+  if (outlook_.driver_work(to_, node)) {
+    if (a != b || result != DType::kS32 || a == result || !is_faster_wide(a)) return std::nullopt;
+    return product_of(DType::kS32, DType::kS32);
+  }
+  if (node.op == OpCode::kDot && outlook_.product_kernel(to_, node)) return std::nullopt;
   const bool questions = result == DType::kPred && (a != result || b != result);
   if (questions || (!integers && !floats)) {
     // What the result is summed in is what both operands become first. Real ones have a real product.
@@ -272,8 +292,11 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   }
   if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
   if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
+  if (integers && narrow != wide && is_faster_wide(narrow)) narrow = wide;
   return product_of(narrow, wide);
 }
+
+std::optional<Ref> Simplifier::WidenConvolution(const GraphNode& node) { return WidenProduct(node); }
 
 std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
