@@ -252,9 +252,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     product.out[0].dtype = sums;
     return product;
   };
-  const auto product_of = [&](DType operands, DType sums) {
-    return Converted(Emit(made_of(operands, sums)), result);
-  };
+  const auto product_of = [&](DType operands, DType sums) { return Converted(Emit(made_of(operands, sums)), result); };
   // Many small products of narrow integers take longer to pack than to multiply as they are in s32.
   const auto is_faster_wide = [&](DType narrow) {
     if (!integers || node.op != OpCode::kDot || node.attrs<DotAttrs>().lhs_batching_dimensions.empty()) return false;

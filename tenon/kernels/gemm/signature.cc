@@ -187,10 +187,10 @@ target::Work WorkOf(const GemmSignature& s) {
   constexpr double kPackMatrixCycles = 200, kPackRowCycles = 16, kPackColumnCycles = 0.35;
   if (!IsVector(s) && ByteWidth(s.a_type) < 4) {
     const double cols = std::ceil(static_cast<double>(s.n) / kPanelCols) * kPanelCols;
-    work.serial += static_cast<double>(s.batch_count()) *
-                   (kPackMatrixCycles +
-                    static_cast<double>(s.m) * (kPackRowCycles + kPackCycles * static_cast<double>(s.k)) +
-                    kPackColumnCycles * static_cast<double>(s.k) * cols);
+    work.serial +=
+        static_cast<double>(s.batch_count()) *
+        (kPackMatrixCycles + static_cast<double>(s.m) * (kPackRowCycles + kPackCycles * static_cast<double>(s.k)) +
+         kPackColumnCycles * static_cast<double>(s.k) * cols);
   }
   work.flops = FlopsInTiles(s, cost.flops);
   (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;

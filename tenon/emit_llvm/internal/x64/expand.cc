@@ -193,7 +193,7 @@ class Expander {
     return b_.CreateOr(made, b_.CreateSExt(b_.CreateFCmpOGE(x, Number(x, 0x1p32)), call.getType()));
   }
 
-  /// By a constant that all lanes share; lanes of fewer than 32 bits are widened.
+  /// By a constant that all lanes share; bytes are widened.
   Value* Divide(Instruction& inst) {
     auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
     auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
@@ -202,7 +202,7 @@ class Expander {
     const unsigned opcode = inst.getOpcode();
     const bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
     const bool remainder = opcode == Instruction::URem || opcode == Instruction::SRem;
-    const unsigned wide = std::max(bits, 32u);
+    const unsigned wide = std::max(bits, 16u);
     llvm::Type* type = inst.getType()->getWithNewBitWidth(wide);
     Value* x = inst.getOperand(0);
     x = is_signed ? b_.CreateSExt(x, type) : b_.CreateZExt(x, type);
@@ -211,7 +211,7 @@ class Expander {
     if (divisor.isZero() || (is_signed && divisor.isMinSignedValue())) return nullptr;
     // A remainder beside a quotient, as in divisions that round down, takes it from there.
     Value*& q = quotients_[{inst.getParent(), inst.getOperand(0), inst.getOperand(1), is_signed}];
-    if (q == nullptr) q = is_signed ? SignedQuotient(x, divisor) : Quotient(x, divisor);
+    if (q == nullptr) q = is_signed ? SignedQuotient(x, divisor) : Quotient(x, divisor, wide - bits);
     Value* result = remainder ? b_.CreateSub(x, b_.CreateMul(q, Splat(x, divisor))) : q;
     return b_.CreateTrunc(result, inst.getType());
   }
@@ -219,6 +219,8 @@ class Expander {
   /// The upper half of products without sign, as wide as their factors.
   Value* High(Value* x, const llvm::APInt& factor) {
     if (factor.getBitWidth() == 64) return HighOfLongs(x, factor.getZExtValue());
+    if (factor.getBitWidth() == 16)
+      return b_.CreateIntrinsic(llvm::Intrinsic::umul_fix, {x->getType()}, {x, Splat(x, factor), b_.getInt32(16)});
     llvm::Type* wide = x->getType()->getWithNewBitWidth(64);
     Value* product = b_.CreateMul(b_.CreateZExt(x, wide), llvm::ConstantInt::get(wide, factor.zext(64)));
     return b_.CreateTrunc(b_.CreateLShr(product, 32), x->getType());
@@ -240,9 +242,10 @@ class Expander {
   }
 
   // Products with reciprocals whose rounding no dividend can see (Granlund and Montgomery, PLDI 1994).
-  Value* Quotient(Value* x, const llvm::APInt& divisor) {
+  // `zeros`: how many of x's upper bits are zero.
+  Value* Quotient(Value* x, const llvm::APInt& divisor, unsigned zeros) {
     if (divisor.isPowerOf2()) return b_.CreateLShr(x, divisor.logBase2());
-    const auto magic = llvm::UnsignedDivisionByConstantInfo::get(divisor);
+    const auto magic = llvm::UnsignedDivisionByConstantInfo::get(divisor, zeros);
     Value* q = High(magic.PreShift == 0 ? x : b_.CreateLShr(x, magic.PreShift), magic.Magic);
     // (x - q) / 2 + q, which cannot overflow.
     if (magic.IsAdd) q = b_.CreateAdd(b_.CreateLShr(b_.CreateSub(x, q), 1), q);

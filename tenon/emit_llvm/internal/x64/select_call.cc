@@ -98,6 +98,10 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
       return extreme(1, 0xda, 2, 0x3a, 0x3b, op::kBelow);
     case llvm::Intrinsic::umax:
       return extreme(1, 0xde, 2, 0x3e, 0x3f, op::kAbove);
+    case llvm::Intrinsic::umul_fix:
+      // As divisions are expanded: the upper halves of products.
+      if (!is_vector || s.bits != 16) break;
+      return both(op::Evex(1, 1, 0, 0xe4));
     case llvm::Intrinsic::masked_gather:
       return VisitGather(*call);
     case llvm::Intrinsic::cttz:
