@@ -109,6 +109,11 @@ struct Numerics {
   int64_t tall_columns = 64;
   int64_t tall_elements = 1 << 20;
   int64_t tall_blocks = 16;
+  /// Sums of floats over at least `strip_rows` rows of 2 to `short_row` - 1 elements add strips of rows first: as many
+  /// rows as have `strip` elements, or fewer than twice as many where that divides the rows.
+  int64_t strip_rows = 512;
+  int64_t short_row = 32;
+  int64_t strip = 64;
 
   /// Scans of more elements than `long_scan` are cut into blocks of at most `scan_block`; windows of fewer than
   /// `short_scan` elements are written out.

@@ -49,6 +49,9 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.tall_columns", n.tall_columns);
   f("numeric.tall_elements", n.tall_elements);
   f("numeric.tall_blocks", n.tall_blocks);
+  f("numeric.strip_rows", n.strip_rows);
+  f("numeric.short_row", n.short_row);
+  f("numeric.strip", n.strip);
   f("numeric.long_scan", n.long_scan);
   f("numeric.short_scan", n.short_scan);
   f("numeric.scan_block", n.scan_block);
@@ -56,7 +59,7 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.written_out_window", n.written_out_window);
   f("numeric.written_out_taps", n.written_out_taps);
 }
-static_assert(sizeof(Numerics) == 23 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
+static_assert(sizeof(Numerics) == 26 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
 
 template <class T, class F>
 void ForEachNumber(T& t, const F& f) {

@@ -145,6 +145,15 @@ std::optional<RowBlocks> BlocksOfRows(const Dims& extents, const Dims& reduced, 
   return std::nullopt;
 }
 
+/// Of a run of rows, how many lie side by side in strips: where that can be a number that divides them.
+int64_t StripOf(int64_t rows, int64_t columns, const target::Numerics& cuts) {
+  const int64_t least = (cuts.strip + columns - 1) / columns;
+  for (int64_t strip = least; strip < 2 * least; ++strip) {
+    if (rows % strip == 0) return strip;
+  }
+  return least;
+}
+
 }  // namespace
 
 std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
@@ -164,12 +173,18 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   const int64_t columns = neighbours ? CountOf(operand.dims, static_cast<size_t>(dims.back()) + 1, operand.rank()) : 1;
   bool tall = columns >= cuts.tall_columns && count >= cuts.tall_rows && count * columns >= cuts.tall_elements &&
               results / columns < cuts.tall_blocks;
+  const bool ordered = IsFloat(type) && (op == OpCode::kAdd || op == OpCode::kMultiply);
+  bool strips = !tall && ordered && count >= cuts.strip_rows && columns > 1 && columns < cuts.short_row;
+  if (strips && dims.size() > 1) {
+    const int64_t run = operand.dims[static_cast<size_t>(dims.back())];
+    strips = run % StripOf(run, columns, cuts) == 0;
+  }
   const std::optional<RowBlocks> rows = tall ? BlocksOfRows(operand.dims, dims, cuts) : std::nullopt;
   if (tall && !rows) {
     if (dims.size() == 1) return std::nullopt;
     tall = false;
   }
-  if (!tall && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
+  if (!tall && !strips && (count <= cuts.long_sum || results > cuts.long_sum_results)) return std::nullopt;
   const Ref neutral = Splat({type, {}}, *identity);
   auto reduce = [&](Ref r, Dims over, Ref init) {
     GraphNode part;
@@ -195,8 +210,21 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
     }
     Dims inner;
     for (size_t k = rows->dim; k < dims.size(); ++k) inner.push_back(dims[k] + 1);
-    const Ref partial = {Append(reduce(Reshape(node.in[0], cut), std::move(inner), neutral)), 0};
+    const Ref partial = Shared(reduce(Reshape(node.in[0], cut), std::move(inner), neutral));
     return Emit(reduce(partial, Dims(dims.begin(), dims.begin() + rows->dim + 1), node.in[1]));
+  }
+  if (strips) {
+    // Rows too short for vectors: as many side by side as fill some, so that their sums need not wait for each other.
+    // Of several dims they lie along the last one, as memory may have gaps between the others.
+    const auto along = static_cast<size_t>(dims.back());
+    const int64_t run = operand.dims[along], strip = StripOf(run, columns, cuts), whole = run / strip * strip;
+    const Ref most = whole == run ? node.in[0] : TakenRun(node.in[0], along, 0, 1, whole);
+    Dims cut = operand.dims;
+    cut[along] = strip;
+    cut.insert(cut.begin() + dims.back(), whole / strip);
+    Ref sums = Emit(reduce(Reshape(most, std::move(cut)), dims, neutral));
+    if (whole != run) sums = Concatenated({sums, TakenRun(node.in[0], along, whole, 1, run - whole)}, along);
+    return Emit(reduce(sums, {dims[0]}, node.in[1]));
   }
   // Several dims: the inner ones first, if enough is left to share out.
   if (dims.size() > 1) {
@@ -206,7 +234,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
       const int64_t left = count / inner;
       if (inner >= cuts.long_sum_min_block && inner <= cuts.long_sum && left >= cuts.long_sum_rest) {
         Dims first(dims.begin() + k, dims.end());
-        const Ref partial = {Append(reduce(node.in[0], first, neutral)), 0};
+        const Ref partial = Shared(reduce(node.in[0], first, neutral));
         Dims rest(dims.begin(), dims.begin() + k);
         return Emit(reduce(partial, rest, node.in[1]));
       }
@@ -229,7 +257,7 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
     Dims cut = ShapeOf(source).dims;
     cut[first] /= blocks;
     cut.insert(cut.begin() + along, blocks);
-    return Ref{Append(reduce(Reshape(source, std::move(cut)), Dims{along + 1}, neutral)), 0};
+    return Shared(reduce(Reshape(source, std::move(cut)), Dims{along + 1}, neutral));
   };
   if (block >= cuts.long_sum_min_block)
     return Emit(reduce(partials(Reshape(node.in[0], flat), count / block), Dims{along}, node.in[1]));

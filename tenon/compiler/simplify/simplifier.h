@@ -33,8 +33,10 @@ class Simplifier {
   Ref Map(Ref r) const;
   void Bind(NodeId old, uint32_t result, Ref r);
 
-  // Making nodes. Emit returns an equal simpler value, an equal earlier one, or the new node.
+  // Making nodes. Emit returns an equal simpler value, an equal earlier one, or the new node; Shared does not look for
+  // a simpler one.
   Ref Emit(GraphNode node);
+  Ref Shared(GraphNode node);
   NodeId Append(GraphNode node);
   std::optional<Ref> Rewrite(const GraphNode& node);
   /// A row of the table of rules.

@@ -65,6 +65,10 @@ NodeId Simplifier::Append(GraphNode node) {
 
 Ref Simplifier::Emit(GraphNode node) {
   if (std::optional<Ref> simpler = Rewrite(node)) return *simpler;
+  return Shared(std::move(node));
+}
+
+Ref Simplifier::Shared(GraphNode node) {
   if (!MayShare(to_, node)) return {Append(std::move(node)), 0};
   const uint64_t hash = HashOfNode(node);
   auto [begin, end] = known_.equal_range(hash);
