@@ -4,10 +4,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <vector>
 
-#include "tenon/lapack/internal/columns.h"
+#include "tenon/lapack/order.h"
 
 namespace tenon::lapack {
 namespace {
@@ -18,6 +17,16 @@ struct Rotation {
   T c = 1, s = 0, r = 0;
   Rotation(T x, T z) : r(x) {
     if (z == 0) return;
+    // Squares of most entries are numbers, and faster than what takes care of the others.
+    constexpr T kLeastSquares = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    const T squares = x * x + z * z;
+    if (squares > kLeastSquares) {
+      r = std::sqrt(squares);
+      const T inverse = 1 / r;
+      c = x * inverse;
+      s = z * inverse;
+      return;
+    }
     r = std::hypot(x, z);
     c = x / r;
     s = z / r;
@@ -84,19 +93,11 @@ void PlainSweep(T* d, T* e, int64_t first, int64_t last, Sweep<T>& sweep) {
   e[last - 1] = rest * left_s;
 }
 
-/// Columns in this order.
-template <class T>
-void Reorder(Padded<T>& a, const std::vector<int64_t>& order) {
-  const Padded<T> before = a;
-  for (int64_t j = 0; j < a.columns(); ++j)
-    std::copy_n(before.at(0, order[static_cast<size_t>(j)]), a.rows(), a.at(0, j));
-}
-
 }  // namespace
 
 template <class T>
-bool BidiagonalSvd(int64_t n, T* d, T* e, Padded<T>* u, Padded<T>* v) {
-  const internal::Columns<T> columns = internal::ColumnsHere<T>();
+bool BidiagonalSvd(int64_t n, T* d, T* e, const Block<T>* u, const Block<T>* v) {
+  const internal::Columns<T>& columns = internal::ColumnsHere<T>();
   constexpr T kEpsilon = std::numeric_limits<T>::epsilon();
   constexpr int64_t kSweepsPerValue = 30;
   T largest = 0;
@@ -105,14 +106,16 @@ bool BidiagonalSvd(int64_t n, T* d, T* e, Padded<T>* u, Padded<T>* v) {
   Sweep<T> sweep(n);
   int64_t sweeps = 0;
   for (int64_t last = n - 1; last > 0;) {
-    for (int64_t k = 0; k < last; ++k) {
-      if (std::abs(e[k]) <= std::max(negligible, kEpsilon * (std::abs(d[k]) + std::abs(d[k + 1])))) e[k] = 0;
+    int64_t first = last;
+    for (; first > 0; --first) {
+      const T beside = std::abs(e[first - 1]);
+      if (beside <= std::max(negligible, kEpsilon * (std::abs(d[first - 1]) + std::abs(d[first])))) break;
     }
-    while (last > 0 && e[last - 1] == 0) --last;
-    if (last == 0) break;
+    if (first == last) {
+      --last;
+      continue;
+    }
     if (++sweeps > kSweepsPerValue * n) return false;
-    int64_t first = last - 1;
-    while (first > 0 && e[first - 1] != 0) --first;
     bool singular = false;
     for (int64_t k = first; k <= last; ++k) {
       if (std::abs(d[k]) <= negligible) d[k] = 0, singular = true;
@@ -123,8 +126,8 @@ bool BidiagonalSvd(int64_t n, T* d, T* e, Padded<T>* u, Padded<T>* v) {
       PlainSweep(d, e, first, last, sweep);
     else
       ShiftedSweep(d, e, first, last, shift, sweep);
-    const auto turn = [&](Padded<T>& a, const std::vector<T>& c, const std::vector<T>& s) {
-      columns.rotate(a.at(0, first), a.rows(), a.stride(), last - first, c.data() + first, s.data() + first);
+    const auto turn = [&](const Block<T>& a, const std::vector<T>& c, const std::vector<T>& s) {
+      columns.rotate(a.at(0, first), a.rows, a.stride, last - first, c.data() + first, s.data() + first);
     };
     if (u != nullptr) turn(*u, sweep.u_c, sweep.u_s);
     if (v != nullptr) turn(*v, sweep.v_c, sweep.v_s);
@@ -132,18 +135,13 @@ bool BidiagonalSvd(int64_t n, T* d, T* e, Padded<T>* u, Padded<T>* v) {
   for (int64_t k = 0; k < n; ++k) {
     if (!std::signbit(d[k])) continue;
     d[k] = -d[k];
-    if (v != nullptr) std::transform(v->at(0, k), v->at(0, k) + v->rows(), v->at(0, k), std::negate<T>());
+    if (v != nullptr) std::transform(v->at(0, k), v->at(0, k) + v->rows, v->at(0, k), std::negate<T>());
   }
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return d[x] > d[y] || (d[x] == d[y] && x < y); });
-  std::sort(d, d + n, std::greater<T>());
-  if (u != nullptr) Reorder(*u, order);
-  if (v != nullptr) Reorder(*v, order);
+  SortWithColumns<T>(n, d, std::greater<T>(), {u, v});
   return true;
 }
 
-template bool BidiagonalSvd<float>(int64_t, float*, float*, Padded<float>*, Padded<float>*);
-template bool BidiagonalSvd<double>(int64_t, double*, double*, Padded<double>*, Padded<double>*);
+template bool BidiagonalSvd<float>(int64_t, float*, float*, const Block<float>*, const Block<float>*);
+template bool BidiagonalSvd<double>(int64_t, double*, double*, const Block<double>*, const Block<double>*);
 
 }  // namespace tenon::lapack

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenon/lapack/reflectors.h"
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack {
 
@@ -10,6 +10,6 @@ namespace tenon::lapack {
 /// diagonal; null where they are not wanted. Errors are a few roundings of the largest value. False when the iteration
 /// does not end.
 template <class T>
-bool BidiagonalSvd(int64_t n, T* diagonal, T* beside, Padded<T>* u, Padded<T>* v);
+bool BidiagonalSvd(int64_t n, T* diagonal, T* beside, const Block<T>* u, const Block<T>* v);
 
 }  // namespace tenon::lapack

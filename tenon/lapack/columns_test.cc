@@ -8,130 +8,308 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tenon/isa/isa.h"
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack::internal {
 namespace {
 
-template <class T>
-std::vector<Columns<T>> Levels() {
-  std::vector<Columns<T>> levels = {ColumnsBaseline<T>()};
+using Wide = std::complex<long double>;
+
+template <class S>
+std::vector<Columns<S>> Levels() {
+  std::vector<Columns<S>> levels = {ColumnsBaseline<S>()};
   const isa::IsaLevel here = isa::ActiveIsa();
-  if (here >= isa::IsaLevel::kAvx2) levels.push_back(ColumnsAvx2<T>());
-  if (here >= isa::IsaLevel::kAvx512) levels.push_back(ColumnsAvx512<T>());
+  if (here >= isa::IsaLevel::kAvx2) levels.push_back(ColumnsAvx2<S>());
+  if (here >= isa::IsaLevel::kAvx512) levels.push_back(ColumnsAvx512<S>());
   return levels;
 }
 
-/// Columns of random numbers with zeros between them.
-template <class T>
-struct Case {
-  int64_t rows, columns, stride;
-  std::vector<T> a, v, w;
-
-  Case(int64_t m, int64_t n) : rows(m), columns(n), stride(m + kLanes<T> + 2) {
-    std::mt19937 bits(static_cast<uint32_t>(m * 100 + n));
-    const auto some = [&] { return static_cast<T>(static_cast<double>(bits()) / 4294967296.0 - 0.5); };
-    a.assign(static_cast<size_t>(stride * n), 0);
-    v.assign(static_cast<size_t>(std::max(m, n) + kLanes<T>), 0);
-    w = v;
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t i = 0; i < m; ++i) a[static_cast<size_t>(j * stride + i)] = some();
+/// Random numbers of parts below a half.
+template <class S>
+Padded<S> Some(int64_t rows, int64_t columns, uint32_t seed) {
+  std::mt19937 bits(static_cast<uint32_t>(rows * 100 + columns) + seed * 7919);
+  const auto some = [&] { return static_cast<RealOf<S>>(static_cast<double>(bits()) / 4294967296.0 - 0.5); };
+  Padded<S> a(rows, columns);
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const RealOf<S> re = some();
+      if constexpr (kIsComplex<S>)
+        a.block().Set(i, j, S(re, some()));
+      else
+        a.block().Set(i, j, re);
     }
-    for (int64_t i = 0; i < m; ++i) v[static_cast<size_t>(i)] = some(), w[static_cast<size_t>(i)] = some();
   }
-  long double at(int64_t i, int64_t j) const { return a[static_cast<size_t>(j * stride + i)]; }
+  return a;
+}
+
+template <class S>
+Padded<S> Copy(const Padded<S>& a) {
+  Padded<S> copy(a.block().rows, a.block().columns);
+  for (int64_t j = 0; j < a.block().columns; ++j) {
+    for (int64_t i = 0; i < a.block().rows; ++i) copy.block().Set(i, j, a.block().Get(i, j));
+  }
+  return copy;
+}
+
+template <class S>
+std::vector<S> Values(const Block<S>& a) {
+  std::vector<S> values;
+  for (int64_t j = 0; j < a.columns; ++j) {
+    for (int64_t i = 0; i < a.rows; ++i) values.push_back(a.Get(i, j));
+  }
+  return values;
+}
+
+template <class S>
+Wide At(const Block<S>& a, int64_t i, int64_t j) {
+  return Wide(a.Get(i, j));
+}
+
+/// Of sums of so many products of numbers below one, each of four real ones at most.
+template <class S>
+long double Bound(int64_t terms) {
+  return 4 * static_cast<long double>(terms + 4) * std::numeric_limits<RealOf<S>>::epsilon();
+}
+
+/// Wants the same bits of all levels.
+template <class S>
+class SameBits {
+ public:
+  void Want(const Block<S>& got, const char* what) {
+    const std::vector<S> values = Values(got);
+    auto& first = first_[what];
+    if (first.empty()) first = values;
+    EXPECT_EQ(values, first) << what;
+  }
+
+ private:
+  std::map<std::string, std::vector<S>> first_;
 };
 
-template <class T>
+template <class S>
 class ColumnsTest : public testing::Test {};
-using Types = testing::Types<float, double>;
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(ColumnsTest, Types);
 
 constexpr int64_t kRows[] = {1, 7, 16, 17, 63, 64, 65, 130};
 
-/// Of sums of so many products of numbers below one.
-template <class T>
-long double Bound(int64_t terms) {
-  return static_cast<long double>(terms + 4) * std::numeric_limits<T>::epsilon();
-}
-
-TYPED_TEST(ColumnsTest, ReflectsMultipliesAndUpdates) {
-  using T = TypeParam;
-  for (int64_t m : kRows) {
-    for (int64_t n : {int64_t{1}, int64_t{3}, int64_t{4}, int64_t{9}, m}) {
-      const Case<T> c(m, n);
-      std::vector<T> first_reflected, first_product, first_updated;
-      for (const Columns<T>& level : Levels<T>()) {
-        const T tau = static_cast<T>(1.25);
-        std::vector<T> reflected = c.a, product(c.v.size()), updated = c.a;
-        level.reflect(c.v.data(), tau, m, reflected.data(), n, c.stride);
-        level.multiply(c.a.data(), m, n, c.stride, c.w.data(), product.data());
+TYPED_TEST(ColumnsTest, ReflectsAndMultiplies) {
+  using S = TypeParam;
+  for (const int64_t m : kRows) {
+    for (const int64_t n : {int64_t{1}, int64_t{3}, int64_t{4}, int64_t{9}, m}) {
+      SCOPED_TRACE(testing::Message() << m << "x" << n);
+      const Padded<S> a = Some<S>(m, n, 1), v = Some<S>(m, 1, 2), x = Some<S>(n, 1, 3);
+      const S f = Some<S>(1, 1, 4).block().Get(0, 0);
+      SameBits<S> same;
+      for (const Columns<S>& level : Levels<S>()) {
+        const Padded<S> reflected = Copy(a), product = Some<S>(m, 1, 9);
+        level.reflect(v.block(), f, reflected.block());
+        level.multiply(a.block(), x.block(), product.block());
         for (int64_t j = 0; j < n; ++j) {
-          long double dot = 0;
-          for (int64_t i = 0; i < m; ++i) dot += c.v[static_cast<size_t>(i)] * c.at(i, j);
-          for (int64_t i = 0; i < m; ++i)
-            EXPECT_NEAR(reflected[static_cast<size_t>(j * c.stride + i)],
-                        static_cast<double>(c.at(i, j) - tau * dot * c.v[static_cast<size_t>(i)]), Bound<T>(m));
-        }
-        for (int64_t i = 0; i < m; ++i) {
-          long double sum = 0;
-          for (int64_t j = 0; j < n; ++j) sum += c.at(i, j) * c.w[static_cast<size_t>(j)];
-          EXPECT_NEAR(product[static_cast<size_t>(i)], static_cast<double>(sum), Bound<T>(n));
-        }
-        if (m == n) {
-          level.update(updated.data(), n, c.stride, c.v.data(), c.w.data());
-          for (int64_t j = 0; j < n; ++j) {
-            for (int64_t i = 0; i < n; ++i) {
-              const auto x = static_cast<size_t>(i), y = static_cast<size_t>(j);
-              const long double want =
-                  c.at(i, j) - static_cast<long double>(c.v[x]) * c.w[y] - static_cast<long double>(c.w[x]) * c.v[y];
-              EXPECT_NEAR(updated[static_cast<size_t>(j * c.stride + i)], static_cast<double>(want), Bound<T>(2));
-            }
+          Wide dot = 0;
+          for (int64_t i = 0; i < m; ++i) dot += std::conj(At(v.block(), i, 0)) * At(a.block(), i, j);
+          for (int64_t i = 0; i < m; ++i) {
+            const Wide want = At(a.block(), i, j) - Wide(f) * dot * At(v.block(), i, 0);
+            EXPECT_LE(std::abs(At(reflected.block(), i, j) - want), Bound<S>(m));
           }
         }
-        if (first_reflected.empty()) {
-          first_reflected = reflected;
-          first_product = product;
-          first_updated = updated;
+        for (int64_t i = 0; i < m; ++i) {
+          Wide sum = 0;
+          for (int64_t j = 0; j < n; ++j) sum += At(a.block(), i, j) * At(x.block(), j, 0);
+          EXPECT_LE(std::abs(At(product.block(), i, 0) - sum), Bound<S>(n));
         }
-        EXPECT_EQ(reflected, first_reflected);
-        EXPECT_EQ(product, first_product);
-        EXPECT_EQ(updated, first_updated);
-        const T dot = level.dot(c.v.data(), c.w.data(), m);
-        EXPECT_EQ(dot, Levels<T>()[0].dot(c.v.data(), c.w.data(), m));
+        same.Want(reflected.block(), "reflected");
+        same.Want(product.block(), "product");
+        EXPECT_EQ(level.dot(v.block(), v.block()), Levels<S>()[0].dot(v.block(), v.block()));
       }
+    }
+  }
+}
+
+TYPED_TEST(ColumnsTest, UpdatesAndMultipliesOrSums) {
+  using S = TypeParam;
+  for (const int64_t m : kRows) {
+    for (const int64_t n : {int64_t{1}, int64_t{5}, int64_t{18}}) {
+      SCOPED_TRACE(testing::Message() << m << "x" << n);
+      const Padded<S> a = Some<S>(m, n, 1), v = Some<S>(m, 1, 2), w = Some<S>(m, 1, 3), z = Some<S>(n, 1, 4),
+                      u = Some<S>(n, 1, 5), across = Some<S>(n, 1, 6), down = Some<S>(m, 1, 7);
+      SameBits<S> same;
+      for (const Columns<S>& level : Levels<S>()) {
+        const Padded<S> updated = Copy(a), again = Copy(a), product = Some<S>(m, 1, 8), dots = Some<S>(n, 1, 8);
+        level.update_multiply(updated.block(), v.block(), z.block(), w.block(), u.block(), across.block(),
+                              product.block());
+        level.update_dot(again.block(), v.block(), z.block(), w.block(), u.block(), down.block(), dots.block());
+        EXPECT_EQ(Values(updated.block()), Values(again.block()));
+        std::vector<Wide> sums(static_cast<size_t>(m));
+        for (int64_t j = 0; j < n; ++j) {
+          Wide dot = 0;
+          for (int64_t i = 0; i < m; ++i) {
+            const Wide want = At(a.block(), i, j) - At(v.block(), i, 0) * At(z.block(), j, 0) -
+                              At(w.block(), i, 0) * At(u.block(), j, 0);
+            EXPECT_LE(std::abs(At(updated.block(), i, j) - want), Bound<S>(2));
+            dot += std::conj(At(down.block(), i, 0)) * want;
+            sums[static_cast<size_t>(i)] += want * At(across.block(), j, 0);
+          }
+          EXPECT_LE(std::abs(At(dots.block(), j, 0) - dot), 2 * Bound<S>(m));
+        }
+        for (int64_t i = 0; i < m; ++i)
+          EXPECT_LE(std::abs(At(product.block(), i, 0) - sums[static_cast<size_t>(i)]), 2 * Bound<S>(n));
+        same.Want(updated.block(), "updated");
+        same.Want(product.block(), "product");
+        same.Want(dots.block(), "dots");
+      }
+    }
+  }
+}
+
+TYPED_TEST(ColumnsTest, SubtractsProducts) {
+  using S = TypeParam;
+  for (const int64_t m : kRows) {
+    for (const int64_t n : {1, 3, 4, 11}) {
+      for (const int64_t k : {0, 1, 19}) {
+        SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k);
+        const Padded<S> c = Some<S>(m, n, 1), a = Some<S>(m, k, 2), b = Some<S>(k, n, 3), bh = Some<S>(n, k, 4);
+        SameBits<S> same;
+        for (const Columns<S>& level : Levels<S>()) {
+          const Padded<S> plain = Copy(c), adjoint = Copy(c);
+          level.subtract(plain.block(), a.block(), Factors<S>::Of(b.block()));
+          level.subtract(adjoint.block(), a.block(), Factors<S>::AdjointOf(bh.block()));
+          for (int64_t j = 0; j < n; ++j) {
+            for (int64_t i = 0; i < m; ++i) {
+              Wide want = At(c.block(), i, j), other = want;
+              for (int64_t p = 0; p < k; ++p) {
+                want -= At(a.block(), i, p) * At(b.block(), p, j);
+                other -= At(a.block(), i, p) * std::conj(At(bh.block(), j, p));
+              }
+              EXPECT_LE(std::abs(At(plain.block(), i, j) - want), Bound<S>(k));
+              EXPECT_LE(std::abs(At(adjoint.block(), i, j) - other), Bound<S>(k));
+            }
+          }
+          same.Want(plain.block(), "plain");
+          same.Want(adjoint.block(), "adjoint");
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ColumnsTest, SolvesTriangles) {
+  using S = TypeParam;
+  for (const bool unit : {false, true}) {
+    for (const int64_t order : {1, 3, 5, 8}) {
+      for (const int64_t sides : {1, 4, 7, 33}) {
+        SCOPED_TRACE(testing::Message() << order << " for " << sides << (unit ? ", unit" : ""));
+        // Diagonals that divide well, and what is beside the triangle is nobody's.
+        const Padded<S> t = Some<S>(order, order, 1);
+        for (int64_t i = 0; i < order; ++i) {
+          t.block().Set(i, i, t.block().Get(i, i) + S(2));
+          for (int64_t j = i + 1; j < order; ++j) t.block().Set(i, j, S(std::numeric_limits<RealOf<S>>::quiet_NaN()));
+        }
+        const Padded<S> b = Some<S>(order, sides, 2), rows = Some<S>(sides, order, 3);
+        SameBits<S> same;
+        for (const Columns<S>& level : Levels<S>()) {
+          const Padded<S> left = Copy(b), right = Copy(rows);
+          level.solve_left(t.block(), left.block(), unit);
+          // The transpose of a lower triangle is an upper one.
+          const Factors<S> upper{t.block().data, t.block().stride, 1, t.block().half(), false};
+          level.solve_right(right.block(), upper, unit);
+          const auto entry = [&](int64_t i, int64_t p) { return i == p && unit ? Wide(1) : At(t.block(), i, p); };
+          for (int64_t s = 0; s < sides; ++s) {
+            for (int64_t i = 0; i < order; ++i) {
+              Wide of_left = At(b.block(), i, s), of_right = At(rows.block(), s, i);
+              long double size = 0;
+              for (int64_t p = 0; p <= i; ++p) {
+                of_left -= entry(i, p) * At(left.block(), p, s);
+                of_right -= entry(i, p) * At(right.block(), s, p);
+                size += std::abs(entry(i, p)) * (std::abs(At(left.block(), p, s)) + std::abs(At(right.block(), s, p)));
+              }
+              EXPECT_LE(std::abs(of_left), Bound<S>(order) * size);
+              EXPECT_LE(std::abs(of_right), Bound<S>(order) * size);
+            }
+          }
+          same.Want(left.block(), "left");
+          same.Want(right.block(), "right");
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ColumnsTest, FactorsWithTheSameBits) {
+  using S = TypeParam;
+  // That factors are right is for the routines' tests.
+  for (const int64_t m : kRows) {
+    const int64_t n = std::min<int64_t>(m, 8);
+    const Padded<S> a = Some<S>(m, n, 1);
+    for (int64_t i = 0; i < n; ++i) a.block().Set(i, i, S(3));
+    SameBits<S> same;
+    for (const Columns<S>& level : Levels<S>()) {
+      const Padded<S> lu = Copy(a), lower = Copy(a), column = Copy(a), v(m, 1), tau(1, 1);
+      int32_t pivots[8];
+      EXPECT_EQ(level.lu(lu.block(), pivots), 0);
+      EXPECT_EQ(level.cholesky(lower.block()), 0);
+      tau.block().Set(0, 0, level.reflector(column.block().Part(0, 0, m, 1), v.block()));
+      for (int64_t j = 0; j < n; ++j) {
+        for (int64_t i = 0; i < j; ++i) lower.block().Set(i, j, S(0));
+      }
+      same.Want(lu.block(), "lu");
+      same.Want(lower.block(), "cholesky");
+      same.Want(column.block(), "reflected");
+      same.Want(v.block(), "reflector");
+      same.Want(tau.block(), "tau");
     }
   }
 }
 
 TYPED_TEST(ColumnsTest, RotatesOneAfterTheOther) {
-  using T = TypeParam;
-  for (int64_t m : kRows) {
+  using S = TypeParam;
+  using R = RealOf<S>;
+  for (const int64_t m : kRows) {
     constexpr int64_t kCount = 11;
-    const Case<T> at(m, kCount + 1);
-    std::vector<T> cosines, sines, first;
+    const Padded<R> a = Some<R>(m, kCount + 1, 1);
+    std::vector<R> cosines, sines;
     for (int64_t i = 0; i < kCount; ++i) {
-      cosines.push_back(static_cast<T>(std::cos(0.3 * static_cast<double>(i))));
-      sines.push_back(static_cast<T>(std::sin(0.3 * static_cast<double>(i))));
+      cosines.push_back(static_cast<R>(std::cos(0.3 * static_cast<double>(i))));
+      sines.push_back(static_cast<R>(std::sin(0.3 * static_cast<double>(i))));
     }
-    for (const Columns<T>& level : Levels<T>()) {
-      std::vector<T> got = at.a;
-      level.rotate(got.data(), m, at.stride, kCount, cosines.data(), sines.data());
+    SameBits<R> same;
+    for (const Columns<S>& level : Levels<S>()) {
+      const Padded<R> got = Copy(a);
+      level.rotate(got.block().data, m, got.block().stride, kCount, cosines.data(), sines.data());
       for (int64_t row = 0; row < m; ++row) {
-        long double x = at.at(row, 0);
+        long double x = a.block().Get(row, 0);
         for (int64_t i = 0; i <= kCount; ++i) {
           const auto k = static_cast<size_t>(i);
-          const long double y = i < kCount ? at.at(row, i + 1) : 0;
+          const long double y = i < kCount ? a.block().Get(row, i + 1) : 0;
           const long double want = i < kCount ? cosines[k] * x - sines[k] * y : x;
-          EXPECT_NEAR(got[static_cast<size_t>(i * at.stride + row)], static_cast<double>(want), Bound<T>(3 * kCount));
+          EXPECT_NEAR(got.block().Get(row, i), static_cast<double>(want), Bound<R>(3 * kCount));
           if (i < kCount) x = sines[k] * x + cosines[k] * y;
         }
       }
-      if (first.empty()) first = got;
-      EXPECT_EQ(got, first);
+      same.Want(got.block(), "rotated");
+    }
+  }
+}
+
+/// Quotients of complex numbers are numbers wherever these are, near the ends of the range as well.
+TYPED_TEST(ColumnsTest, DividesNearTheEndsOfTheRange) {
+  using S = TypeParam;
+  using R = RealOf<S>;
+  if constexpr (kIsComplex<S>) {
+    constexpr R kMost = std::numeric_limits<R>::max() / 2, kLeast = std::numeric_limits<R>::min();
+    for (const S d : {S(kMost, kMost), S(kLeast, kLeast), S(kLeast, 0), S(0, kMost), S(kLeast / 64, kLeast / 16)}) {
+      const Padded<S> t(1, 1), x(1, 1);
+      t.block().Set(0, 0, d);
+      x.block().Set(0, 0, S(d.imag(), d.real()));
+      const Wide want = Wide(x.block().Get(0, 0)) / Wide(d);
+      ColumnsHere<S>().solve_left(t.block(), x.block(), false);
+      EXPECT_LE(std::abs(At(x.block(), 0, 0) - want), Bound<S>(1)) << d.real() << " " << d.imag();
     }
   }
 }

@@ -148,7 +148,7 @@ TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
   using T = TypeParam;
   using Real = typename Traits<T>::Real;
   for (const char uplo : {'L', 'U'}) {
-    for (const auto& [batch, n] : {std::pair<int64_t, int64_t>{1, 0}, {3, 1}, {50, 2}, {2, 9}, {1, 64}}) {
+    for (const auto& [batch, n] : {std::pair<int64_t, int64_t>{1, 0}, {3, 1}, {50, 2}, {2, 9}, {1, 33}, {1, 70}}) {
       SCOPED_TRACE(testing::Message() << batch << "x" << n << uplo);
       Array a = Array::Of<T>({batch, n, n}), v = a, w = Array::Of<Real>({batch, n}), info = Array::Of<int32_t>({batch});
       Fill<T>(a, 11);
@@ -165,6 +165,84 @@ TYPED_TEST(Lapack, SyevdFindsValuesAndVectorsOfEitherTriangle) {
         }
         ExpectEigen<T>(x, v, w, i);
       }
+    }
+  }
+}
+
+/// The product of the reflectors in columns of `v`, from so many rows below the diagonal on.
+template <class T>
+Exact ProductOf(const Exact& v, const T* taus, int64_t count, int64_t below) {
+  Exact q = Unit(v.rows);
+  for (int64_t k = count; k-- > 0;) {
+    Exact x(v.rows, 1);
+    for (int64_t i = k + below; i < v.rows; ++i) x(i, 0) = i == k + below ? Wide(1) : v(i, k);
+    Exact h = Times(x, Adjoint(x));
+    for (int64_t j = 0; j < h.cols; ++j) {
+      for (int64_t i = 0; i < h.rows; ++i) h(i, j) = Wide(i == j) - Wide(taus[k]) * h(i, j);
+    }
+    q = Times(h, q);
+  }
+  return q;
+}
+
+TYPED_TEST(Lapack, OrmqrMultipliesFromEitherSide) {
+  using T = TypeParam;
+  const std::string routine = Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "ormqr" : "unmqr");
+  for (const auto& [order, k, other] : {Sizes{5, 3, 4}, {40, 33, 1}, {40, 40, 50}, {1, 1, 1}}) {
+    Array a = Array::Of<T>({order, k}), r = a, taus = Array::Of<T>({k});
+    Fill<T>(a, 41);
+    ASSERT_TRUE(CallRoutine(Target(Traits<T>::kLetter, "geqrf"), {&a}, {&r, &taus}).ok());
+    const Exact q = ProductOf<T>(Exact(r.as<T>(), order, k), taus.as<T>(), k, 0);
+    for (const bool left : {false, true}) {
+      for (const bool adjoint : {false, true}) {
+        SCOPED_TRACE(testing::Message() << order << "x" << k << " for " << other << (left ? " left" : " right")
+                                        << (adjoint ? " adjoint" : ""));
+        const int64_t m = left ? order : other, n = left ? other : order;
+        Array c = Array::Of<T>({m, n}), out = c;
+        Fill<T>(c, 43);
+        const Status s =
+            CallRoutine(routine, {&r, &taus, &c}, {&out}, {Flag("left", left), Flag("transpose", adjoint)});
+        ASSERT_TRUE(s.ok()) << s.ToString();
+        const Exact before(c.as<T>(), m, n), by = adjoint ? Adjoint(q) : q;
+        EXPECT_LE(Distance(Exact(out.as<T>(), m, n), left ? Times(by, before) : Times(before, by)),
+                  Bound<T>(order, k) * Norm(before));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Lapack, SytrdMakesATridiagonalMatrixOfEitherTriangle) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  for (const char uplo : {'L', 'U'}) {
+    for (const int64_t n : {1, 2, 9, 33, 50}) {
+      SCOPED_TRACE(testing::Message() << n << uplo);
+      const int64_t k = n - 1;
+      Array a = Array::Of<T>({n, n}), out = a, d = Array::Of<Real>({n}), e = Array::Of<Real>({k}),
+            taus = Array::Of<T>({k}), info = Array::Of<int32_t>({});
+      Fill<T>(a, 47);
+      const Status s = CallRoutine(Target(Traits<T>::kLetter, std::is_floating_point_v<T> ? "sytrd" : "hetrd"), {&a},
+                                   {&out, &d, &e, &taus, &info}, {Letter("uplo", uplo)});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      // In reverse order an upper triangle is a lower one.
+      const auto at = [&](int64_t i) { return uplo == 'L' ? i : n - 1 - i; };
+      Exact x(n, n), t(n, n), v(n, n);
+      std::vector<T> ordered;
+      for (int64_t j = 0; j < n; ++j) {
+        for (int64_t i = j; i < n; ++i) {
+          const Wide entry(a.as<T>()[at(j) * n + at(i)]);
+          x(i, j) = i == j ? Wide(entry.real()) : entry;
+          x(j, i) = std::conj(x(i, j));
+          v(i, j) = Wide(out.as<T>()[at(j) * n + at(i)]);
+        }
+        t(j, j) = Wide(d.as<Real>()[at(j)]);
+        if (j == k) break;
+        const int64_t beside = uplo == 'L' ? j : k - 1 - j;
+        t(j + 1, j) = t(j, j + 1) = Wide(e.as<Real>()[beside]);
+        ordered.push_back(taus.as<T>()[beside]);
+      }
+      const Exact q = ProductOf<T>(v, ordered.data(), k, 1);
+      EXPECT_LE(Distance(Times(Adjoint(q), Times(x, q)), t), Bound<T>(n, n) * Norm(x));
     }
   }
 }

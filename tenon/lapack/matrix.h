@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "tenon/lapack/call.h"
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack {
 
@@ -32,11 +33,6 @@ Eigen::Map<Matrix<T>> Out(const Stack<T>& stack, int64_t i) {
   return {stack.at(i), stack.rows, stack.cols};
 }
 
-template <class T>
-void FillNan(const Stack<T>& stack, int64_t i) {
-  Out(stack, i).setConstant(T(std::numeric_limits<Real<T>>::quiet_NaN()));
-}
-
 /// Size of an entry as LAPACK chooses pivots by it.
 template <class T>
 Real<T> Size(const T& x) {
@@ -55,10 +51,7 @@ Real<typename M::Scalar> ScaleOf(const Eigen::MatrixBase<M>& a) {
       largest = std::max({largest, std::abs(Eigen::numext::real(x)), std::abs(Eigen::numext::imag(x))});
     }
   }
-  if (!(largest > 0) || !std::isfinite(largest)) return 1;
-  // The inverse must be a number as well.
-  constexpr int kMost = std::numeric_limits<R>::max_exponent - 3;
-  return std::ldexp(R(1), std::clamp(-std::ilogb(largest), -kMost, kMost));
+  return PowerNear(largest);
 }
 
 }  // namespace tenon::lapack

@@ -5,14 +5,10 @@
 #include <Eigen/QR>
 
 #include "tenon/lapack/matrix.h"
-#include "tenon/lapack/padded.h"
+#include "tenon/lapack/reflectors.h"
 
 namespace tenon::lapack {
 namespace {
-
-/// Elements of the largest matrix that is worked on column by column: beyond the second-level cache, products of blocks
-/// wait less for memory.
-constexpr int64_t kMostInVectors = int64_t{1} << 18;
 
 /// Brings the largest entry of each column near 1: what is small beside another column must not vanish when its entries
 /// are squared. Reflectors are the same ones for it.
@@ -49,24 +45,24 @@ Status Geqrf(Call& call) {
   const auto a = call.MatrixIn<T>(0, m, n);
   const auto r = call.MatrixOut<T>(0, m, n);
   const auto taus = call.VectorOut<T>(1, std::min(m, n));
-  if (m == 0 || n == 0) return call.ForEach([](int64_t) {});
-  return call.ForEach([&](int64_t i) {
-    Matrix<T> x = In(a, i);
-    const Vector<Real<T>> scales = ScaleColumns(x);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (m * n <= kMostInVectors) {
-        Padded<T> padded = ToPadded(x);
-        FactorQr(padded, taus.at(i));
-        auto packed = View(padded);
-        UnscaleUpper(packed, scales);
-        Out(r, i) = packed;
-        return;
-      }
+  Padded<T> memory(m, n);
+  std::vector<Real<T>> scales(static_cast<size_t>(n));
+  return call.ForEach([&, m = m, n = n](int64_t i) {
+    if (m == 0 || n == 0) return;
+    const Block<T>& x = memory.block();
+    Load(Entries<const T>::Of(a, i), x);
+    // What is small beside another column must not vanish when its entries are squared. Reflectors stay the same ones.
+    for (int64_t j = 0; j < n; ++j) {
+      Real<T>& scale = scales[static_cast<size_t>(j)];
+      scale = PowerNear(LargestOf(x, j, m));
+      if (scale != 1) ScaleColumn(x, j, m, scale);
     }
-    Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> qr(x);
-    UnscaleUpper(x, scales);
-    Out(r, i) = x;
-    Out(taus, i) = qr.hCoeffs().conjugate();
+    FactorQr(x, taus.at(i));
+    for (int64_t j = 0; j < n; ++j) {
+      if (const Real<T> scale = scales[static_cast<size_t>(j)]; scale != 1)
+        ScaleColumn(x, j, std::min(j + 1, m), 1 / scale);
+    }
+    Store(x, Entries<T>::Of(r, i));
   });
 }
 
@@ -151,20 +147,13 @@ Status Orgqr(Call& call) {
   const auto taus = call.VectorIn<T>(1, k);
   const auto q = call.MatrixOut<T>(0, m, n);
   if (k > std::min(m, n)) call.Refuse(InvalidArgument("more reflectors than rows or columns"));
+  Padded<T> v(m, n), x(m, n);
   return call.ForEach([&](int64_t i) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (m >= n && m * n <= kMostInVectors) {
-        Padded<T> x = ToPadded(Matrix<T>::Identity(m, n));
-        MultiplyReflectors(ToPadded(In(a, i)), 0, taus.at(i), k, x);
-        Out(q, i) = View(x);
-        return;
-      }
-    }
-    const Matrix<T> v = In(a, i);
-    const Vector<T> tau = In(taus, i);
-    Matrix<T> x = Matrix<T>::Identity(m, n);
-    if (k > 0) Eigen::householderSequence(v.leftCols(k), tau).applyThisOnTheLeft(x);
-    Out(q, i) = x;
+    if (m == 0 || n == 0) return;
+    Load(Entries<const T>::Of(a, i), v.block());
+    x.SetIdentity();
+    MultiplyReflectors(v.block(), 0, taus.at(i), k, Product::kOfIdentity, x.block());
+    Store(x.block(), Entries<T>::Of(q, i));
   });
 }
 
@@ -180,22 +169,16 @@ Status Ormqr(Call& call) {
   const auto c = call.MatrixIn<T>(2, m, n);
   const auto out = call.MatrixOut<T>(0, m, n);
   if (k > order) call.Refuse(InvalidArgument("more reflectors than they have entries"));
-  return call.ForEach([&](int64_t i) {
-    const Matrix<T> v = In(a, i);
-    const Vector<T> tau = In(taus, i);
-    // c Q is the adjoint of Q^H c^H.
-    Matrix<T> x = left ? Matrix<T>(In(c, i)) : Matrix<T>(In(c, i).adjoint());
-    const auto q = Eigen::householderSequence(v, tau).setLength(k);
-    if (k > 0 && x.size() > 0) {
-      if (adjoint == left)
-        q.adjoint().applyThisOnTheLeft(x);
-      else
-        q.applyThisOnTheLeft(x);
-    }
-    if (left)
-      Out(out, i) = x;
-    else
-      Out(out, i) = x.adjoint();
+  // c Q is the adjoint of Q^H c^H.
+  Padded<T> v(order, k), x(order, left ? n : m);
+  return call.ForEach([&, m = m, n = n](int64_t i) {
+    if (m == 0 || n == 0) return;
+    const auto from = Entries<const T>::Of(c, i);
+    const auto to = Entries<T>::Of(out, i);
+    Load(Entries<const T>::Of(a, i), v.block());
+    Load(left ? from : from.Adjoint(), x.block());
+    MultiplyReflectors(v.block(), 0, taus.at(i), k, adjoint == left ? Product::kAdjoint : Product::kPlain, x.block());
+    Store(x.block(), left ? to : to.Adjoint());
   });
 }
 

@@ -1,204 +1,284 @@
 #include "tenon/lapack/reflectors.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <utility>
-
-#include "tenon/lapack/internal/columns.h"
+#include <optional>
 
 namespace tenon::lapack {
 namespace {
 
-/// A column with zeros up to the end of a vector.
-template <class T>
-std::vector<T> Column(int64_t rows) {
-  return std::vector<T>(static_cast<size_t>(rows + internal::kLanes<T> - 1), T(0));
+using internal::Columns;
+using internal::ColumnsHere;
+using internal::Factors;
+using internal::kIsComplex;
+using internal::kLanes;
+using internal::RealOf;
+
+/// Reflectors that work together: their products fill tiles of registers, and are a small part of the work themselves.
+template <class S>
+constexpr int64_t kTogether = kIsComplex<S> ? 16 : 32;
+
+template <class S>
+S Multiply(S x, S y) {
+  if constexpr (kIsComplex<S>)
+    return S(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+  else
+    return x * y;
 }
 
-/// The reflector that leaves of x its first element alone: v goes to `v`, with its one, and `x` becomes (beta, v's
-/// rest). The result is tau. `v`: a Column.
-template <class T>
-T MakeReflector(const internal::Columns<T>& columns, T* x, int64_t rows, T* v) {
-  const T alpha = x[0];
-  std::copy_n(x, rows, v);
-  std::fill_n(v + rows, internal::kLanes<T> - 1, T(0));
-  v[0] = 0;
-  const T rest = columns.dot(v, v, rows);
-  T tau = 0;
-  // NaN must not pass for a rest of zero.
-  if (!(rest <= std::numeric_limits<T>::min())) {
-    const T beta = -std::copysign(std::sqrt(alpha * alpha + rest), alpha);
-    for (int64_t i = 1; i < rows; ++i) v[i] /= alpha - beta;
-    tau = (beta - alpha) / beta;
-    x[0] = beta;
-  } else {
-    std::fill_n(v, rows, T(0));
+/// A column, with zeros after its last row for a vector that begins anywhere in it.
+template <class S>
+class Column {
+ public:
+  explicit Column(int64_t rows) : memory_(rows + 2 * kLanes<RealOf<S>>, 1) {}
+  /// Its first rows.
+  Block<S> Of(int64_t rows) const { return memory_.block().Part(0, 0, rows, 1); }
+  /// So many rows after the first.
+  Block<S> After(int64_t rows) const { return memory_.block().Part(1, 0, rows, 1); }
+  /// Clears what lies after the first ones.
+  void End(int64_t rows) const {
+    ForEachPart(memory_.block(), 0, [&](RealOf<S>* x) { std::fill_n(x + rows, 2 * kLanes<RealOf<S>>, RealOf<S>(0)); });
   }
-  std::copy_n(v + 1, rows - 1, x + 1);
-  v[0] = 1;
-  return tau;
-}
+  void SetZero() { memory_.SetZero(); }
 
-/// a = q t q^T with t tridiagonal: its diagonal, what is beside it, and the reflectors of q below that in `a`.
-template <class T>
-void Tridiagonalise(const internal::Columns<T>& columns, Padded<T>& a, T* diagonal, T* beside, T* taus) {
-  const int64_t n = a.rows();
-  std::vector<T> v = Column<T>(n), p = Column<T>(n);
-  for (int64_t k = 0; k + 1 < n; ++k) {
-    const int64_t rows = n - k - 1;
-    diagonal[k] = *a.at(k, k);
-    T* x = a.at(k + 1, k);
-    const T tau = MakeReflector(columns, x, rows, v.data());
-    taus[k] = tau;
-    beside[k] = x[0];
-    if (tau == 0) continue;
-    // h a h = a - v w^T - w v^T with w = tau a v - (tau / 2) (tau a v . v) v.
-    T* rest = a.at(k + 1, k + 1);
-    columns.multiply(rest, rows, rows, a.stride(), v.data(), p.data());
-    for (int64_t i = 0; i < rows; ++i) p[static_cast<size_t>(i)] *= tau;
-    const T half = tau / 2 * columns.dot(p.data(), v.data(), rows);
-    for (int64_t i = 0; i < rows; ++i) p[static_cast<size_t>(i)] -= half * v[static_cast<size_t>(i)];
-    std::fill(p.begin() + rows, p.end(), T(0));
-    columns.update(rest, rows, a.stride(), v.data(), p.data());
-  }
-  diagonal[n - 1] = *a.at(n - 1, n - 1);
-}
-
-/// Rotations that one sweep of the implicit QR iteration makes, for the eigenvectors.
-template <class T>
-struct Sweep {
-  std::vector<T> c, s;
+ private:
+  Padded<S> memory_;
 };
 
-/// One sweep over t's rows first ... last, with the shift that its last two rows suggest.
-template <class T>
-void QrSweep(T* diagonal, T* beside, int64_t first, int64_t last, Sweep<T>& sweep) {
-  const T half = (diagonal[last - 1] - diagonal[last]) / 2, e = beside[last - 1];
-  T shift = diagonal[last];
-  if (half == 0) {
-    shift -= std::abs(e);
-  } else if (e != 0) {
-    const T root = half + std::copysign(std::hypot(half, e), half);
-    // The square may vanish where the quotient does not.
-    shift -= e * e == 0 ? e / (root / e) : e * e / root;
-  }
-  constexpr T kLeastSquares = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  T x = diagonal[first] - shift, z = beside[first];
-  for (int64_t k = first; k < last; ++k) {
-    // Squares of most entries are numbers, and faster than what takes care of the others.
-    const T squares = x * x + z * z;
-    T r = std::sqrt(squares), c = 1, s = 0;
-    if (squares > kLeastSquares) {
-      const T inverse = 1 / r;
-      c = x * inverse;
-      s = -z * inverse;
-    } else if ((r = std::hypot(x, z)) != 0) {
-      c = x / r;
-      s = -z / r;
+/// to <- f from.
+template <class S>
+void Scale(const Block<S>& from, S f, const Block<S>& to) {
+  const RealOf<S>* x = from.data;
+  RealOf<S>* y = to.data;
+  if constexpr (kIsComplex<S>) {
+    const RealOf<S>*xi = x + from.half(), re = f.real(), im = f.imag();
+    RealOf<S>* yi = y + to.half();
+    for (int64_t i = 0; i < from.rows; ++i) {
+      const RealOf<S> a = x[i], b = xi[i];
+      y[i] = re * a - im * b;
+      yi[i] = re * b + im * a;
     }
-    if (k > first) beside[k - 1] = r;
-    const T a = diagonal[k], b = beside[k], d = diagonal[k + 1];
-    const T upper = c * a - s * b, middle = c * b - s * d, lower = s * b + c * d;
-    diagonal[k] = c * upper - s * middle;
-    beside[k] = s * upper + c * middle;
-    diagonal[k + 1] = s * (s * a + c * b) + c * lower;
-    x = beside[k];
-    if (k + 1 < last) {
-      z = -s * beside[k + 1];
-      beside[k + 1] *= c;
-    }
-    sweep.c[static_cast<size_t>(k)] = c;
-    sweep.s[static_cast<size_t>(k)] = s;
+  } else {
+    for (int64_t i = 0; i < from.rows; ++i) y[i] = f * x[i];
   }
 }
+
+template <class S>
+void Conjugate(const Block<S>& from, const Block<S>& to) {
+  for (int64_t i = 0; i < from.rows; ++i) to.data[i] = from.data[i];
+  if constexpr (kIsComplex<S>) {
+    for (int64_t i = 0; i < from.rows; ++i) to.data[to.half() + i] = -from.data[from.half() + i];
+  }
+}
+
+/// Reflectors one after another as one matrix, I - v t v^H (Schreiber and Van Loan, 1989).
+template <class S>
+class Reflectors {
+ public:
+  Reflectors(int64_t rows, int64_t columns)
+      : v_(rows, kTogether<S>),
+        adjoint_(kTogether<S>, rows),
+        t_(kTogether<S>, kTogether<S>),
+        gram_(kTogether<S>, kTogether<S>),
+        w_(kTogether<S>, columns),
+        tw_(kTogether<S>, columns) {}
+
+  /// Those in columns of `packed`, each from one row further on.
+  void Set(const Block<S>& packed, const S* taus, bool adjoint) {
+    const int64_t m = packed.rows, k = packed.columns;
+    v_.SetZero();
+    adjoint_.SetZero();
+    t_.SetZero();
+    gram_.SetZero();
+    rows_ = m, count_ = k;
+    const Block<S> v = v_.block().Part(0, 0, m, k), vh = adjoint_.block().Part(0, 0, k, m);
+    for (int64_t j = 0; j < k; ++j) {
+      v.Set(j, j, S(1));
+      for (int64_t i = j + 1; i < m; ++i) v.Set(i, j, packed.Get(i, j));
+      for (int64_t i = j; i < m; ++i) vh.Set(j, i, ConjugateIf(true, v.Get(i, j)));
+    }
+    const Block<S> gram = gram_.block().Part(0, 0, k, k), t = t_.block();
+    ColumnsHere<S>().subtract(gram, vh, Factors<S>::Of(v));
+    // Column j of t is tau_j times (what is left of it times -v^H v_j, 1).
+    S column[kTogether<S>], all[kTogether<S>][kTogether<S>] = {};
+    for (int64_t j = 0; j < k; ++j) {
+      for (int64_t i = 0; i < j; ++i) {
+        S sum(0);
+        for (int64_t p = i; p < j; ++p) sum += Multiply(all[p][i], gram.Get(p, j));
+        column[i] = Multiply(taus[j], sum);
+      }
+      column[j] = taus[j];
+      for (int64_t i = 0; i <= j; ++i) {
+        all[j][i] = column[i];
+        if (adjoint)
+          t.Set(j, i, ConjugateIf(true, column[i]));
+        else
+          t.Set(i, j, column[i]);
+      }
+    }
+  }
+
+  /// a <- (I - v t v^H) a, or the adjoint of that.
+  void Apply(const Block<S>& a) {
+    const int64_t n = a.columns;
+    w_.SetZero();
+    tw_.SetZero();
+    const Block<S> w = w_.block().Part(0, 0, count_, n), tw = tw_.block().Part(0, 0, count_, n);
+    const Columns<S>& columns = ColumnsHere<S>();
+    columns.subtract(w, adjoint_.block().Part(0, 0, count_, rows_), Factors<S>::Of(a));
+    columns.subtract(tw, t_.block().Part(0, 0, count_, count_), Factors<S>::Of(w));
+    columns.subtract(a, v_.block().Part(0, 0, rows_, count_), Factors<S>::Of(tw));
+  }
+
+ private:
+  int64_t rows_ = 0, count_ = 0;
+  Padded<S> v_, adjoint_, t_, gram_, w_, tw_;
+};
 
 }  // namespace
 
-template <class T>
-Padded<T>::Padded(int64_t rows, int64_t columns)
-    : rows_(rows),
-      columns_(columns),
-      stride_((rows + 2 * internal::kLanes<T> - 2) / internal::kLanes<T> * internal::kLanes<T>),
-      data_(static_cast<size_t>(stride_ * columns), T(0)) {}
-
-template <class T>
-void FactorQr(Padded<T>& a, T* taus) {
-  const internal::Columns<T> columns = internal::ColumnsHere<T>();
-  const int64_t m = a.rows(), n = a.columns();
-  std::vector<T> v = Column<T>(m);
-  for (int64_t k = 0; k < std::min(m, n); ++k) {
-    taus[k] = MakeReflector(columns, a.at(k, k), m - k, v.data());
-    if (taus[k] != 0 && k + 1 < n) columns.reflect(v.data(), taus[k], m - k, a.at(k, k + 1), n - k - 1, a.stride());
-  }
-}
-
-template <class T>
-void MultiplyReflectors(const Padded<T>& v, int64_t first, const T* taus, int64_t count, Padded<T>& q) {
-  const internal::Columns<T> columns = internal::ColumnsHere<T>();
-  std::vector<T> x = Column<T>(q.rows());
-  for (int64_t k = count; k-- > 0;) {
-    if (taus[k] == 0) continue;
-    const int64_t at = k + first, rows = q.rows() - at;
-    std::copy_n(v.at(at, k), rows, x.data());
-    x[0] = 1;
-    // Columns before it are those of the identity from there on, still.
-    columns.reflect(x.data(), taus[k], rows, q.at(at, at), q.columns() - at, q.stride());
-  }
-}
-
-template <class T>
-bool SymmetricEigen(Padded<T>& a, T* values, bool vectors) {
-  const internal::Columns<T> columns = internal::ColumnsHere<T>();
-  const int64_t n = a.rows();
-  std::vector<T> beside(static_cast<size_t>(n)), taus(beside.size());
-  Tridiagonalise(columns, a, values, beside.data(), taus.data());
-  Padded<T> q(n, vectors ? n : 0);
-  if (vectors) {
-    for (int64_t i = 0; i < n; ++i) *q.at(i, i) = 1;
-    MultiplyReflectors(a, 1, taus.data(), n - 1, q);
-  }
-  constexpr T kEpsilon = std::numeric_limits<T>::epsilon(), kLeast = std::numeric_limits<T>::min();
-  constexpr int64_t kSweepsPerValue = 30;
-  Sweep<T> sweep{std::vector<T>(static_cast<size_t>(n)), std::vector<T>(static_cast<size_t>(n))};
-  int64_t sweeps = 0;
-  for (int64_t last = n - 1; last > 0;) {
-    for (int64_t k = 0; k < last; ++k) {
-      const T e = std::abs(beside[static_cast<size_t>(k)]);
-      if (e < kLeast || e <= kEpsilon * (std::abs(values[k]) + std::abs(values[k + 1])))
-        beside[static_cast<size_t>(k)] = 0;
+template <class S>
+void FactorQr(const Block<S>& a, S* taus) {
+  const Columns<S>& columns = ColumnsHere<S>();
+  const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
+  const Column<S> v(m);
+  std::optional<Reflectors<S>> together;
+  for (int64_t first = 0; first < k; first += kTogether<S>) {
+    // The last ones work alone: few columns are left.
+    const int64_t count = std::min(kTogether<S>, k - first);
+    const bool is_last = n - first <= 2 * kTogether<S>;
+    const int64_t last = is_last ? n : first + count;
+    for (int64_t j = first; j < (is_last ? k : last); ++j) {
+      const Block<S> x = v.Of(m - j);
+      taus[j] = columns.reflector(a.Part(j, j, m - j, 1), x);
+      if (taus[j] != S(0) && j + 1 < last)
+        columns.reflect(x, ConjugateIf(true, taus[j]), a.Part(j, j + 1, m - j, last - j - 1));
     }
-    while (last > 0 && beside[static_cast<size_t>(last - 1)] == 0) --last;
-    if (last == 0) break;
-    if (++sweeps > kSweepsPerValue * n) return false;
-    int64_t first = last - 1;
-    while (first > 0 && beside[static_cast<size_t>(first - 1)] != 0) --first;
-    QrSweep(values, beside.data(), first, last, sweep);
-    if (vectors) {
-      columns.rotate(q.at(0, first), n, q.stride(), last - first, sweep.c.data() + first, sweep.s.data() + first);
-    }
+    if (is_last) return;
+    if (!together) together.emplace(m, n);
+    together->Set(a.Part(first, first, m - first, count), taus + first, /*adjoint=*/true);
+    together->Apply(a.From(first, last));
   }
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](int64_t x, int64_t y) { return values[x] < values[y] || (values[x] == values[y] && x < y); });
-  const std::vector<T> found(values, values + n);
-  for (int64_t j = 0; j < n; ++j) {
-    const int64_t from = order[static_cast<size_t>(j)];
-    values[j] = found[static_cast<size_t>(from)];
-    if (vectors) std::copy_n(q.at(0, from), n, a.at(0, j));
-  }
-  return true;
 }
 
-#define TENON_INSTANTIATE(T)                                                                     \
-  template class Padded<T>;                                                                      \
-  template void FactorQr<T>(Padded<T>&, T*);                                                     \
-  template void MultiplyReflectors<T>(const Padded<T>&, int64_t, const T*, int64_t, Padded<T>&); \
-  template bool SymmetricEigen<T>(Padded<T>&, T*, bool)
+template <class S>
+void MultiplyReflectors(const Block<S>& v, int64_t first, const S* taus, int64_t count, Product product,
+                        const Block<S>& q) {
+  const Columns<S>& columns = ColumnsHere<S>();
+  const bool adjoint = product == Product::kAdjoint;
+  // Columns of the identity before it are those of the identity from there on, still.
+  const auto part = [&](int64_t k) { return q.From(k + first, product == Product::kOfIdentity ? k + first : 0); };
+  const bool is_small = std::min(count, q.columns) <= kTogether<S>;
+  std::optional<Column<S>> alone;
+  std::optional<Reflectors<S>> together;
+  const int64_t step = is_small ? 1 : kTogether<S>, steps = (count + step - 1) / step;
+  if (is_small)
+    alone.emplace(q.rows);
+  else
+    together.emplace(q.rows, q.columns);
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t k = (adjoint ? i : steps - 1 - i) * step;
+    const Block<S> to = part(k);
+    if (!is_small) {
+      const int64_t some = std::min(step, count - k);
+      together->Set(v.Part(k + first, k, to.rows, some), taus + k, adjoint);
+      together->Apply(to);
+      continue;
+    }
+    if (taus[k] == S(0) || to.columns <= 0) continue;
+    const Block<S> x = alone->Of(to.rows), from = v.Part(k + first, k, to.rows, 1);
+    Scale(from, S(1), x);
+    x.Set(0, 0, S(1));
+    alone->End(to.rows);
+    columns.reflect(x, ConjugateIf(adjoint, taus[k]), to);
+  }
+}
+
+template <class S>
+void Tridiagonalise(const Block<S>& a, RealOf<S>* diagonal, RealOf<S>* beside, S* taus) {
+  using R = RealOf<S>;
+  const Columns<S>& columns = ColumnsHere<S>();
+  const int64_t n = a.rows;
+  // What is still to be taken from what is left of a: v w^H + w v^H.
+  Column<S> v(n), w(n), next(n), p(n), conjugate_v(n), conjugate_w(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t rows = n - k;
+    columns.update_multiply(a.Part(k, k, rows, 1), v.Of(rows), conjugate_w.Of(1), w.Of(rows), conjugate_v.Of(1),
+                            conjugate_v.Of(1), p.Of(rows));
+    diagonal[k] = *a.at(k, k);
+    if (k + 1 == n) break;
+    const int64_t rest = rows - 1;
+    const Block<S> x = next.Of(rest), product = p.Of(rest);
+    taus[k] = columns.reflector(a.Part(k + 1, k, rest, 1), x);
+    next.End(rest);
+    beside[k] = *a.at(k + 1, k);
+    columns.update_multiply(a.From(k + 1, k + 1), v.After(rest), conjugate_w.After(rest), w.After(rest),
+                            conjugate_v.After(rest), x, product);
+    // h^H a h = a - v w^H - w v^H with w = tau a v - (|tau|^2 / 2) (v^H a v) v.
+    Scale(product, taus[k], product);
+    const R half = std::real(Multiply(taus[k], columns.dot(product, x))) / 2;
+    for (int64_t i = 0; i < rest; ++i) product.Set(i, 0, product.Get(i, 0) - half * x.Get(i, 0));
+    p.End(rest);
+    std::swap(v, next);
+    std::swap(w, p);
+    Conjugate(v.Of(rest), conjugate_v.Of(rest));
+    Conjugate(w.Of(rest), conjugate_w.Of(rest));
+  }
+}
+
+template <class S>
+void Bidiagonalise(const Block<S>& a, RealOf<S>* diagonal, RealOf<S>* beside, S* q_taus, const Block<S>& right,
+                   S* p_taus) {
+  const Columns<S>& columns = ColumnsHere<S>();
+  const int64_t m = a.rows, n = a.columns;
+  // What is still to be taken from what is left of a: v z^T + w u^T.
+  Column<S> v(m), z(n), w(m), u(n), next(m), dots(n), row(n), x(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t rows = m - k, rest = n - k - 1;
+    columns.update_dot(a.Part(k, k, rows, 1), v.Of(rows), z.Of(1), w.Of(rows), u.Of(1), v.Of(rows), dots.Of(1));
+    const Block<S> reflector = next.Of(rows);
+    q_taus[k] = columns.reflector(a.Part(k, k, rows, 1), reflector);
+    next.End(rows);
+    diagonal[k] = *a.at(k, k);
+    p_taus[k] = S(0);
+    if (rest == 0) break;
+    const Block<S> left = a.Part(k, k + 1, rows, rest);
+    columns.update_dot(left, v.Of(rows), z.After(rest), w.Of(rows), u.After(rest), reflector, dots.Of(rest));
+    // h^H a = a - v z^T with z = conj(tau) (v^H a)^T.
+    std::swap(v, next);
+    Scale(dots.Of(rest), ConjugateIf(true, q_taus[k]), z.Of(rest));
+    // The adjoint of row k of that.
+    const Block<S> adjoint = row.Of(rest), turned = x.Of(rest);
+    for (int64_t j = 0; j < rest; ++j) adjoint.Set(j, 0, ConjugateIf(true, left.Get(0, j) - z.Of(rest).Get(j, 0)));
+    p_taus[k] = columns.reflector(adjoint, turned);
+    x.End(rest);
+    beside[k] = *adjoint.at(0, 0);
+    Scale(adjoint, S(1), right.Part(k + 1, k, rest, 1));
+    // a h = a - w u^T with w = tau a x and u = conj(x).
+    Conjugate(turned, u.Of(rest));
+    u.End(rest);
+    z.End(rest);
+    const Block<S> below = left.From(1, 0), product = w.Of(rows - 1);
+    S sum(0);
+    for (int64_t j = 0; j < rest; ++j) sum += Multiply(z.Of(rest).Get(j, 0), turned.Get(j, 0));
+    columns.multiply(below, turned, product);
+    const Block<S> v_below = v.After(rows - 1);
+    for (int64_t i = 0; i < rows - 1; ++i)
+      product.Set(i, 0, Multiply(p_taus[k], product.Get(i, 0) - Multiply(sum, v_below.Get(i, 0))));
+    w.End(rows - 1);
+    // v begins one row before w.
+    Scale(v_below, S(1), v.Of(rows - 1));
+    v.End(rows - 1);
+  }
+}
+
+#define TENON_INSTANTIATE(S)                                                                                  \
+  template void FactorQr<S>(const Block<S>&, S*);                                                             \
+  template void MultiplyReflectors<S>(const Block<S>&, int64_t, const S*, int64_t, Product, const Block<S>&); \
+  template void Tridiagonalise<S>(const Block<S>&, RealOf<S>*, RealOf<S>*, S*);                               \
+  template void Bidiagonalise<S>(const Block<S>&, RealOf<S>*, RealOf<S>*, S*, const Block<S>&, S*)
 TENON_INSTANTIATE(float);
 TENON_INSTANTIATE(double);
+TENON_INSTANTIATE(std::complex<float>);
+TENON_INSTANTIATE(std::complex<double>);
 #undef TENON_INSTANTIATE
 
 }  // namespace tenon::lapack

@@ -1,42 +1,39 @@
 #pragma once
 
-// Real Householder reflectors and what is made of them in vectors: QR factorisations, their orthogonal factors, and
-// eigenvalues of symmetric matrices. Reflectors are LAPACK's, I - tau v v^T with v = (1, ...).
+// Householder reflectors and what is made of them in vectors: QR factorisations, unitary factors, tridiagonal and
+// bidiagonal forms. Reflectors are LAPACK's, I - tau v v^H with v = (1, ...), so that h^H x = (beta, 0, ...).
 
 #include <cstdint>
-#include <vector>
+
+#include "tenon/lapack/padded.h"
 
 namespace tenon::lapack {
 
-/// A column-major matrix whose columns are whole vectors long (internal/columns.h), beyond its rows zeros.
-template <class T>
-class Padded {
- public:
-  Padded(int64_t rows, int64_t columns);
-  int64_t rows() const { return rows_; }
-  int64_t columns() const { return columns_; }
-  int64_t stride() const { return stride_; }
-  T* at(int64_t row, int64_t column) { return data_.data() + column * stride_ + row; }
-  const T* at(int64_t row, int64_t column) const { return data_.data() + column * stride_ + row; }
-
- private:
-  int64_t rows_, columns_, stride_;
-  std::vector<T> data_;
-};
-
 /// R on and above the diagonal, the reflectors below it; `taus`: min(rows, columns). Entries whose squares overflow or
 /// vanish are the caller's to scale.
-template <class T>
-void FactorQr(Padded<T>& a, T* taus);
+template <class S>
+void FactorQr(const Block<S>& a, S* taus);
 
-/// q <- H_0 ... H_(count-1) q for a q that begins as the identity. Reflector i is column i of `v` from row i + `first`
-/// on, whose one is not there.
-template <class T>
-void MultiplyReflectors(const Padded<T>& v, int64_t first, const T* taus, int64_t count, Padded<T>& q);
+enum class Product {
+  kPlain,       ///< q <- H_0 ... H_(count-1) q.
+  kOfIdentity,  ///< The same for a q that begins as the identity, as far as it has columns.
+  kAdjoint,     ///< q <- (H_0 ... H_(count-1))^H q.
+};
+/// Reflector i is column i of `v` from row i + `first` on, whose one is not there.
+template <class S>
+void MultiplyReflectors(const Block<S>& v, int64_t first, const S* taus, int64_t count, Product product,
+                        const Block<S>& q);
 
-/// Eigenvalues of the symmetric matrix `a`, both triangles of which are there, in ascending order, and its eigenvectors
-/// in `a`; without `vectors`, `a` is left with numbers of no meaning. False when the iteration does not end.
-template <class T>
-bool SymmetricEigen(Padded<T>& a, T* values, bool vectors);
+/// a = q t q^H for the Hermitian matrix `a`, both triangles of which are there, with t tridiagonal and real: its
+/// diagonal, what is beside it, and the reflectors of q below that in `a`, from row 1 on.
+template <class S>
+void Tridiagonalise(const Block<S>& a, internal::RealOf<S>* diagonal, internal::RealOf<S>* beside, S* taus);
+
+/// a = q b p^H for `a` of no fewer rows than columns, with b upper bidiagonal and real: its diagonal and what is above
+/// it, the reflectors of q on and below the diagonal in `a`, and those of p in columns of `right` [columns, columns],
+/// from row 1 on. `q_taus`, `p_taus`: columns.
+template <class S>
+void Bidiagonalise(const Block<S>& a, internal::RealOf<S>* diagonal, internal::RealOf<S>* beside, S* q_taus,
+                   const Block<S>& right, S* p_taus);
 
 }  // namespace tenon::lapack

@@ -4,14 +4,19 @@
 
 namespace tenon::lapack::internal {
 
-template <class T>
-Columns<T> ColumnsHere() {
-  const isa::IsaLevel level = isa::ActiveIsa();
-  if (level >= isa::IsaLevel::kAvx512) return ColumnsAvx512<T>();
-  return level >= isa::IsaLevel::kAvx2 ? ColumnsAvx2<T>() : ColumnsBaseline<T>();
+template <class S>
+const Columns<S>& ColumnsHere() {
+  static const Columns<S> here = [] {
+    const isa::IsaLevel level = isa::ActiveIsa();
+    if (level >= isa::IsaLevel::kAvx512) return ColumnsAvx512<S>();
+    return level >= isa::IsaLevel::kAvx2 ? ColumnsAvx2<S>() : ColumnsBaseline<S>();
+  }();
+  return here;
 }
 
-template Columns<float> ColumnsHere();
-template Columns<double> ColumnsHere();
+template const Columns<float>& ColumnsHere();
+template const Columns<double>& ColumnsHere();
+template const Columns<std::complex<float>>& ColumnsHere();
+template const Columns<std::complex<double>>& ColumnsHere();
 
 }  // namespace tenon::lapack::internal

@@ -91,6 +91,10 @@ inline plan::Attribute Number(std::string name, int32_t value) {
   return {std::move(name), plan::Attribute::Kind::kScalar, DType::kS32, std::move(bytes), {}};
 }
 
+inline plan::Attribute Flag(std::string name, bool value) {
+  return {std::move(name), plan::Attribute::Kind::kScalar, DType::kPred, std::string(1, value ? '\1' : '\0'), {}};
+}
+
 inline Status CallRoutine(const std::string& target, std::vector<Array*> operands, std::vector<Array*> results,
                           std::vector<plan::Attribute> attributes = {}) {
   ffi_host::InstallBuiltIns(&FindHandler);
@@ -215,7 +219,7 @@ using Types = testing::Types<float, double, std::complex<float>, std::complex<do
 struct Sizes {
   int64_t batch, m, n;
 };
-inline constexpr Sizes kSizes[] = {{1, 0, 3}, {1, 3, 0}, {0, 3, 3},   {3, 1, 1},  {200, 3, 2},
-                                   {2, 2, 5}, {1, 7, 7}, {2, 70, 53}, {1, 33, 90}};
+inline constexpr Sizes kSizes[] = {{1, 0, 3}, {1, 3, 0}, {0, 3, 3},   {3, 1, 1},   {200, 3, 2}, {2, 2, 5},
+                                   {1, 7, 7}, {2, 8, 9}, {2, 17, 16}, {1, 70, 66}, {1, 33, 90}};
 
 }  // namespace tenon::lapack
