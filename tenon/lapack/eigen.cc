@@ -2,20 +2,14 @@
 
 #include <functional>
 
-#include "tenon/lapack/order.h"
+#include "tenon/lapack/rotations.h"
 
 namespace tenon::lapack {
 namespace {
 
-/// Rotations that one sweep of the implicit QR iteration makes, for the eigenvectors.
-template <class R>
-struct Sweep {
-  std::vector<R> c, s;
-};
-
 /// One sweep over t's rows first ... last, with the shift that its last two rows suggest.
 template <class R>
-void QrSweep(R* diagonal, R* beside, int64_t first, int64_t last, Sweep<R>& sweep) {
+void QrSweep(R* diagonal, R* beside, int64_t first, int64_t last, Sweeps<R>& sweeps) {
   const R half = (diagonal[last - 1] - diagonal[last]) / 2, e = beside[last - 1];
   R shift = diagonal[last];
   if (half == 0) {
@@ -25,21 +19,11 @@ void QrSweep(R* diagonal, R* beside, int64_t first, int64_t last, Sweep<R>& swee
     // The square may vanish where the quotient does not.
     shift -= e * e == 0 ? e / (root / e) : e * e / root;
   }
-  constexpr R kLeastSquares = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
   R x = diagonal[first] - shift, z = beside[first];
   for (int64_t k = first; k < last; ++k) {
-    // Squares of most entries are numbers, and faster than what takes care of the others.
-    const R squares = x * x + z * z;
-    R r = std::sqrt(squares), c = 1, s = 0;
-    if (squares > kLeastSquares) {
-      const R inverse = 1 / r;
-      c = x * inverse;
-      s = -z * inverse;
-    } else if ((r = std::hypot(x, z)) != 0) {
-      c = x / r;
-      s = -z / r;
-    }
-    if (k > first) beside[k - 1] = r;
+    const Rotation<R> turn(x, z);
+    const R c = turn.c, s = -turn.s;
+    if (k > first) beside[k - 1] = turn.r;
     const R a = diagonal[k], b = beside[k], d = diagonal[k + 1];
     const R upper = c * a - s * b, middle = c * b - s * d, lower = s * b + c * d;
     diagonal[k] = c * upper - s * middle;
@@ -50,8 +34,7 @@ void QrSweep(R* diagonal, R* beside, int64_t first, int64_t last, Sweep<R>& swee
       z = -s * beside[k + 1];
       beside[k + 1] *= c;
     }
-    sweep.c[static_cast<size_t>(k)] = c;
-    sweep.s[static_cast<size_t>(k)] = s;
+    sweeps.Turn(turn.c, turn.s);
   }
 }
 
@@ -61,7 +44,7 @@ template <class R>
 bool TridiagonalEigen(int64_t n, R* diagonal, R* beside, const Block<R>* q) {
   constexpr R kEpsilon = std::numeric_limits<R>::epsilon(), kLeast = std::numeric_limits<R>::min();
   constexpr int64_t kSweepsPerValue = 30;
-  Sweep<R> sweep{std::vector<R>(static_cast<size_t>(n)), std::vector<R>(static_cast<size_t>(n))};
+  Sweeps<R> turned(q);
   int64_t sweeps = 0;
   for (int64_t last = n - 1; last > 0;) {
     int64_t first = last;
@@ -74,12 +57,10 @@ bool TridiagonalEigen(int64_t n, R* diagonal, R* beside, const Block<R>* q) {
       continue;
     }
     if (++sweeps > kSweepsPerValue * n) return false;
-    QrSweep(diagonal, beside, first, last, sweep);
-    if (q != nullptr) {
-      internal::ColumnsHere<R>().rotate(q->at(0, first), q->rows, q->stride, last - first, sweep.c.data() + first,
-                                        sweep.s.data() + first);
-    }
+    turned.Begin(first, last - first);
+    QrSweep(diagonal, beside, first, last, turned);
   }
+  turned.Apply();
   SortWithColumns<R>(n, diagonal, std::less<R>(), {q});
   return true;
 }

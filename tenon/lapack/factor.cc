@@ -80,9 +80,9 @@ int64_t FactorCholesky(const Block<S>& a) {
   return CholeskyColumns(a);
 }
 
-#define TENON_INSTANTIATE(S)                                            \
-  template int64_t FactorLu<S>(const Block<S>&, int32_t*);              \
-  template int64_t FactorCholesky<S>(const Block<S>&);                  \
+#define TENON_INSTANTIATE(S)                               \
+  template int64_t FactorLu<S>(const Block<S>&, int32_t*); \
+  template int64_t FactorCholesky<S>(const Block<S>&);     \
   template void SolveLower<S>(const Block<S>&, const Block<S>&, bool)
 TENON_INSTANTIATE(float);
 TENON_INSTANTIATE(double);

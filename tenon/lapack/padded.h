@@ -11,6 +11,7 @@
 
 #include "tenon/lapack/call.h"
 #include "tenon/lapack/internal/columns.h"
+#include "tenon/lapack/memory.h"
 
 namespace tenon::lapack {
 
@@ -24,11 +25,9 @@ class Padded {
   using R = internal::RealOf<S>;
 
   /// Zeros.
-  Padded(int64_t rows, int64_t columns) : block_{nullptr, rows, columns, StrideOf(rows)} {
-    constexpr auto kSlack = static_cast<size_t>(internal::kLanes<R>);
-    data_.resize(static_cast<size_t>(block_.stride * columns) + kSlack, R(0));
-    const size_t past = reinterpret_cast<uintptr_t>(data_.data()) / sizeof(R) % kSlack;
-    block_.data = data_.data() + (kSlack - past) % kSlack;
+  Padded(int64_t rows, int64_t columns)
+      : block_{nullptr, rows, columns, StrideOf(rows)}, data_(static_cast<size_t>(block_.stride * columns), R(0)) {
+    block_.data = data_.data();
   }
   Padded(Padded&&) = default;
   Padded& operator=(Padded&&) = default;
@@ -50,7 +49,7 @@ class Padded {
   }
 
   Block<S> block_;
-  std::vector<R> data_;
+  std::vector<R, Recycling<R>> data_;
 };
 
 /// Entries of a matrix in memory, or their conjugates: (i, j) lies i row steps and j column steps on.
