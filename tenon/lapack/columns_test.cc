@@ -297,6 +297,30 @@ TYPED_TEST(ColumnsTest, RotatesOneAfterTheOther) {
   }
 }
 
+TYPED_TEST(ColumnsTest, TurnsTwoOrThree) {
+  using S = TypeParam;
+  using R = RealOf<S>;
+  for (const int64_t m : kRows) {
+    for (const int64_t count : {2, 3}) {
+      const Padded<R> a = Some<R>(m, count, 1);
+      const R f = R(1.5), y = R(0.25), z = count == 3 ? R(-0.75) : R(0);
+      SameBits<R> same;
+      for (const Columns<S>& level : Levels<S>()) {
+        const Padded<R> got = Copy(a);
+        level.turn(got.block(), f, y, z);
+        for (int64_t i = 0; i < m; ++i) {
+          const long double by[] = {1, y, z};
+          long double sum = 0;
+          for (int64_t j = 0; j < count; ++j) sum += by[j] * a.block().Get(i, j);
+          for (int64_t j = 0; j < count; ++j)
+            EXPECT_NEAR(got.block().Get(i, j), static_cast<double>(a.block().Get(i, j) - f * by[j] * sum), Bound<R>(3));
+        }
+        same.Want(got.block(), "turned");
+      }
+    }
+  }
+}
+
 /// Quotients of complex numbers are numbers wherever these are, near the ends of the range as well.
 TYPED_TEST(ColumnsTest, DividesNearTheEndsOfTheRange) {
   using S = TypeParam;

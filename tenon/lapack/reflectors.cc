@@ -193,6 +193,27 @@ void MultiplyReflectors(const Block<S>& v, int64_t first, const S* taus, int64_t
 }
 
 template <class S>
+void ReduceToHessenberg(const Block<S>& a, int64_t first, int64_t last, S* taus) {
+  const Columns<S>& columns = ColumnsHere<S>();
+  const int64_t n = a.rows;
+  Column<S> v(n), product(n);
+  std::fill_n(taus, std::max<int64_t>(n - 1, 0), S(0));
+  for (int64_t k = first; k + 1 < last; ++k) {
+    const int64_t rows = last - k - 1;
+    const Block<S> x = v.Of(rows), y = product.Of(last);
+    taus[k] = columns.reflector(a.Part(k + 1, k, rows, 1), x);
+    // Zeros leave rows alone that share a vector with the last one.
+    v.End(rows);
+    columns.reflect(x, ConjugateIf(true, taus[k]), a.Part(k + 1, k + 1, rows, n - k - 1));
+    const Block<S> right = a.Part(0, k + 1, last, rows);
+    columns.multiply(right, x, y);
+    Scale(y, taus[k], y);
+    product.End(last);
+    columns.subtract(right, y, Factors<S>::AdjointOf(x));
+  }
+}
+
+template <class S>
 void Tridiagonalise(const Block<S>& a, RealOf<S>* diagonal, RealOf<S>* beside, S* taus) {
   using R = RealOf<S>;
   const Columns<S>& columns = ColumnsHere<S>();
@@ -273,6 +294,7 @@ void Bidiagonalise(const Block<S>& a, RealOf<S>* diagonal, RealOf<S>* beside, S*
 #define TENON_INSTANTIATE(S)                                                                                  \
   template void FactorQr<S>(const Block<S>&, S*);                                                             \
   template void MultiplyReflectors<S>(const Block<S>&, int64_t, const S*, int64_t, Product, const Block<S>&); \
+  template void ReduceToHessenberg<S>(const Block<S>&, int64_t, int64_t, S*);                                 \
   template void Tridiagonalise<S>(const Block<S>&, RealOf<S>*, RealOf<S>*, S*);                               \
   template void Bidiagonalise<S>(const Block<S>&, RealOf<S>*, RealOf<S>*, S*, const Block<S>&, S*)
 TENON_INSTANTIATE(float);

@@ -24,6 +24,12 @@ template <class S>
 void MultiplyReflectors(const Block<S>& v, int64_t first, const S* taus, int64_t count, Product product,
                         const Block<S>& q);
 
+/// q^H a q = h with h of no entries below its first subdiagonal: h, and the reflectors of q below that. Rows and
+/// columns outside of first ... last - 1 are in triangular form already. `taus`: rows - 1, zero where there is no
+/// reflector.
+template <class S>
+void ReduceToHessenberg(const Block<S>& a, int64_t first, int64_t last, S* taus);
+
 /// a = q t q^H for the Hermitian matrix `a`, both triangles of which are there, with t tridiagonal and real: its
 /// diagonal, what is beside it, and the reflectors of q below that in `a`, from row 1 on.
 template <class S>

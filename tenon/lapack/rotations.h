@@ -100,9 +100,8 @@ template <class R, class Before>
 void SortWithColumns(int64_t n, R* values, const Before& before, std::initializer_list<const Block<R>*> matrices) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
-    return before(values[x], values[y]) || (values[x] == values[y] && x < y);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](int64_t x, int64_t y) { return before(values[x], values[y]) || (values[x] == values[y] && x < y); });
   const auto apply = [&](const auto& swap) {
     // Along each cycle of the permutation.
     std::vector<int64_t> from = order;

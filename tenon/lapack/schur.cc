@@ -4,7 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/lapack/francis.h"
 #include "tenon/lapack/matrix.h"
+#include "tenon/lapack/reflectors.h"
 
 namespace tenon::lapack {
 namespace {
@@ -28,25 +30,16 @@ Status Gehrd(Call& call) {
   int32_t* info = call.InfoOut(2);
   if (n > 0 && (low < 1 || low > high || high > n))
     call.Refuse(InvalidArgument("low and high are no part of the matrix"));
+  Padded<T> x(n, n);
   return call.ForEach([&](int64_t i) {
     info[i] = 0;
     if (n == 0) return;
-    Matrix<T> x = In(a, i);
-    const Real<T> scale = ScaleOf(x);
-    x *= scale;
-    Vector<T> tau = Vector<T>::Zero(k), workspace(n);
-    for (int64_t j = low - 1; j + 1 < high; ++j) {
-      const int64_t rest = high - 1 - j;
-      Real<T> beta = 0;
-      x.col(j).segment(j + 1, rest).makeHouseholderInPlace(tau[j], beta);
-      const Vector<T> v = x.col(j).segment(j + 2, rest - 1);
-      x(j + 1, j) = beta;
-      x.block(j + 1, j + 1, rest, n - j - 1).applyHouseholderOnTheLeft(v, tau[j], workspace.data());
-      x.block(0, j + 1, high, rest).applyHouseholderOnTheRight(v, Eigen::numext::conj(tau[j]), workspace.data());
-    }
-    for (int64_t j = 0; j < n; ++j) x.col(j).head(std::min(j + 2, n)) *= 1 / scale;
-    Out(out, i) = x;
-    Out(taus, i) = tau.conjugate();
+    Load(Entries<const T>::Of(a, i), x.block());
+    const Real<T> scale = PowerNear(LargestOf(x.block()));
+    for (int64_t j = 0; j < n; ++j) ScaleColumn(x.block(), j, n, scale);
+    ReduceToHessenberg(x.block(), low - 1, high, taus.at(i));
+    for (int64_t j = 0; j < n; ++j) ScaleColumn(x.block(), j, std::min(j + 2, n), 1 / scale);
+    Store(x.block(), Entries<T>::Of(out, i));
   });
 }
 
@@ -98,9 +91,9 @@ C ShiftOf(const Matrix<C>& t, Eigen::Index last) {
 }
 
 /// The implicit QR iteration for a Hessenberg matrix, the largest of whose entries is near 1: `t` becomes triangular,
-/// and columns of `q` turn along. False when it does not end.
+/// and columns of `q` turn along; without `form` its diagonal alone means something. False when it does not end.
 template <class C>
-bool MakeTriangular(Matrix<C>& t, Matrix<C>* q) {
+bool MakeTriangular(Matrix<C>& t, bool form, Matrix<C>* q) {
   using R = Real<C>;
   constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
   constexpr int kSweeps = 60, kEvery = 10;
@@ -131,8 +124,9 @@ bool MakeTriangular(Matrix<C>& t, Matrix<C>* q) {
       Eigen::JacobiRotation<C> turn;
       turn.makeGivens(x, z);
       const Eigen::Index from = std::max(k - 1, first), to = std::min(k + 2, last);
-      t.rightCols(n - from).applyOnTheLeft(k, k + 1, turn.adjoint());
-      t.topRows(to + 1).applyOnTheRight(k, k + 1, turn);
+      const Eigen::Index end = form ? n : last + 1, top = form ? 0 : first;
+      t.middleCols(from, end - from).applyOnTheLeft(k, k + 1, turn.adjoint());
+      t.middleRows(top, to + 1 - top).applyOnTheRight(k, k + 1, turn);
       if (q != nullptr) q->applyOnTheRight(k, k + 1, turn);
       if (k > first) t(k + 1, k - 1) = 0;
       if (k + 1 < last) x = t(k + 1, k), z = t(k + 2, k);
@@ -141,19 +135,36 @@ bool MakeTriangular(Matrix<C>& t, Matrix<C>* q) {
   return true;
 }
 
-/// False when it does not converge, or when `a` is not finite.
+enum class Wanted { kValues, kForm, kVectors };
+
+/// False when it does not converge, or when the matrix is not finite.
 template <class T>
-bool Decompose(Matrix<T> a, bool vectors, Schur<T>& schur) {
-  if (!a.allFinite()) return false;
-  const Eigen::Index n = a.rows();
-  const Real<T> scale = ScaleOf(a);
-  a *= scale;
+bool Decompose(const Entries<const T>& a, int64_t n, Wanted wanted, Schur<T>& schur) {
+  const bool vectors = wanted == Wanted::kVectors, form = wanted != Wanted::kValues;
+  Padded<T> h(n, n), q(n, vectors ? n : 0);
+  Load(a, h.block());
+  const Real<T> largest = LargestOf(h.block());
+  if (!std::isfinite(largest)) return false;
+  const Real<T> scale = PowerNear(largest);
+  for (int64_t j = 0; j < n; ++j) ScaleColumn(h.block(), j, n, scale);
+  std::vector<T> taus(static_cast<size_t>(n));
+  ReduceToHessenberg(h.block(), 0, n, taus.data());
+  if (vectors) {
+    q.SetIdentity();
+    MultiplyReflectors(h.block(), 1, taus.data(), n - 1, Product::kOfIdentity, q.block());
+  }
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j + 2; i < n; ++i) h.block().Set(i, j, T(0));
+  }
   schur.values.resize(n);
+  const auto store = [n](const Block<T>& from, Matrix<T>& to) {
+    to.resize(n, n);
+    Store(from, Entries<T>{to.data(), 1, n});
+  };
   if constexpr (kIsReal<T>) {
-    Eigen::RealSchur<Matrix<T>> form(a, vectors);
-    if (form.info() != Eigen::Success) return false;
-    schur.t = form.matrixT();
-    if (vectors) schur.q = form.matrixU();
+    if (!MakeBlockTriangular(h.block(), form, vectors ? &q.block() : nullptr)) return false;
+    store(h.block(), schur.t);
+    if (vectors) store(q.block(), schur.q);
     for (Eigen::Index k = 0; k < n; ++k) {
       if (k + 1 == n || schur.t(k + 1, k) == T(0)) {
         schur.values[k] = schur.t(k, k);
@@ -167,10 +178,9 @@ bool Decompose(Matrix<T> a, bool vectors, Schur<T>& schur) {
       ++k;
     }
   } else {
-    const Eigen::HessenbergDecomposition<Matrix<T>> form(a);
-    schur.t = form.matrixH();
-    if (vectors) schur.q = form.matrixQ();
-    if (!MakeTriangular(schur.t, vectors ? &schur.q : nullptr)) return false;
+    store(h.block(), schur.t);
+    if (vectors) store(q.block(), schur.q);
+    if (!MakeTriangular(schur.t, form, vectors ? &schur.q : nullptr)) return false;
     schur.t.template triangularView<Eigen::StrictlyLower>().setZero();
     schur.values = schur.t.diagonal();
   }
@@ -196,7 +206,7 @@ Status Gees(Call& call) {
     selected[i] = info[i] = 0;
     if (n == 0) return;
     Schur<T> schur;
-    if (!Decompose<T>(In(a, i), vectors, schur)) {
+    if (!Decompose<T>(Entries<const T>::Of(a, i), n, vectors ? Wanted::kVectors : Wanted::kForm, schur)) {
       info[i] = static_cast<int32_t>(n);
       FillNan(t, i), FillNan(q, i), FillNan(w, i);
       if constexpr (kIsReal<T>) FillNan(imaginary, i);
@@ -300,7 +310,7 @@ Status Geev(Call& call) {
     info[i] = 0;
     if (n == 0) return;
     Schur<T> schur;
-    if (!Decompose<T>(In(a, i), left || right, schur)) {
+    if (!Decompose<T>(Entries<const T>::Of(a, i), n, left || right ? Wanted::kVectors : Wanted::kValues, schur)) {
       info[i] = static_cast<int32_t>(n);
       FillNan(w, i), FillNan(vl, i), FillNan(vr, i);
       if constexpr (kIsReal<T>) FillNan(imaginary, i);

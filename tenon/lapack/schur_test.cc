@@ -169,6 +169,47 @@ TYPED_TEST(SchurForms, GeevFindsValuesAndVectors) {
   }
 }
 
+/// Without vectors there is no form either: the values alone. Their power sums are traces of powers of a + e, where e
+/// is as small beside a as the bound says.
+TYPED_TEST(SchurForms, GeevFindsValuesAlone) {
+  using T = TypeParam;
+  using C = std::complex<typename Traits<T>::Real>;
+  constexpr bool kReal = std::is_floating_point_v<T>;
+  for (const int64_t n : {1, 2, 3, 10, 17, 33, 64}) {
+    for (int kind = -1; kind < kKinds; ++kind) {
+      SCOPED_TRACE(testing::Message() << "kind " << kind << ", n " << n);
+      Array a = Array::Of<T>({n, n}), w = Array::Of<T>({n}), imaginary = w, vl = Array::Of<C>({n, n}), vr = vl,
+            info = Array::Of<int32_t>({});
+      if (kind < 0)
+        Fill<T>(a, 67);
+      else
+        FillWithKind<T>(a, kind, n);
+      const auto results =
+          kReal ? std::vector<Array*>{&w, &imaginary, &vl, &vr, &info} : std::vector<Array*>{&w, &vl, &vr, &info};
+      const Status s = CallRoutine(Target(Traits<T>::kLetter, "geev"), {&a}, results,
+                                   {Letter("compute_left", 'N'), Letter("compute_right", 'N')});
+      ASSERT_TRUE(s.ok()) << s.ToString();
+      EXPECT_EQ(info.as<int32_t>()[0], 0);
+      const Exact x(a.as<T>(), n, n);
+      Exact power = x;
+      long double size = std::sqrt(static_cast<long double>(n));
+      for (int p = 1; p <= 3; ++p) {
+        Wide trace, sum;
+        for (int64_t j = 0; j < n; ++j) {
+          Wide value(w.as<T>()[j]), product = 1;
+          if (kReal) value = {value.real(), static_cast<long double>(std::real(imaginary.as<T>()[j]))};
+          for (int q = 0; q < p; ++q) product *= value;
+          sum += product;
+          trace += power(j, j);
+        }
+        size *= Norm(x);
+        EXPECT_LE(std::abs(sum - trace), Bound<T>(n, n) * static_cast<long double>(p) * size) << "power " << p;
+        power = Times(power, x);
+      }
+    }
+  }
+}
+
 TYPED_TEST(SchurForms, GeevOfMatricesWithFewVectors) {
   using T = TypeParam;
   constexpr int64_t n = 12;

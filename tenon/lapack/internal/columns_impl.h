@@ -567,12 +567,32 @@ void Rotate(R* a, int64_t rows, int64_t stride, int64_t count, const R* c, const
   for (; i < rows; i += kCount) RotateRows<R, 1>(a + i, stride, count, c, s);
 }
 
+template <class R>
+void Turn(const Block<R>& a, R f, R y, R z) {
+  using N = Pack<R, kRegisterBytes>;
+  const R fy = f * y, fz = f * z;
+  const bool three = a.columns == 3;
+  for (int64_t i = 0; i < a.rows; i += N::kCount) {
+    N first = N::Load(a.at(i, 0), 0), second = N::Load(a.at(i, 1), 0);
+    const N third = three ? N::Load(a.at(i, 2), 0) : N{};
+    const auto sum = first.re + second.re * y + third.re * z;
+    first.re -= sum * f;
+    second.re -= sum * fy;
+    first.Store(a.at(i, 0), 0);
+    second.Store(a.at(i, 1), 0);
+    if (!three) continue;
+    N last = third;
+    last.re -= sum * fz;
+    last.Store(a.at(i, 2), 0);
+  }
+}
+
 }  // namespace
 
 template <class S>
 Columns<S> TENON_COLUMNS() {
-  return {Reflector<S>, Reflect<S>,    Multiply<S>, UpdateMultiply<S>, UpdateDot<S>,     Dot<S>, Subtract<S>,
-          SolveLeft<S>, SolveRight<S>, Lu<S>,       Cholesky<S>,       Rotate<RealOf<S>>};
+  return {Reflector<S>, Reflect<S>,    Multiply<S>, UpdateMultiply<S>, UpdateDot<S>,      Dot<S>,         Subtract<S>,
+          SolveLeft<S>, SolveRight<S>, Lu<S>,       Cholesky<S>,       Rotate<RealOf<S>>, Turn<RealOf<S>>};
 }
 template Columns<float> TENON_COLUMNS();
 template Columns<double> TENON_COLUMNS();

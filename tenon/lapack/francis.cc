@@ -1,0 +1,165 @@
+#include "tenon/lapack/francis.h"
+
+namespace tenon::lapack {
+namespace {
+
+/// I - f (1, y, z)^T (1, y, z), which leaves of a vector its first element alone, as `beta`.
+template <class R>
+struct Reflector {
+  R f = 0, y = 0, z = 0, beta;
+  Reflector(R a, R b, R c) : beta(a) {
+    const R size = std::max(std::abs(b), std::abs(c));
+    if (size == 0) return;
+    // Squares may vanish.
+    const R scale = std::max(std::abs(a), size);
+    a /= scale, b /= scale, c /= scale;
+    const R length = -std::copysign(std::sqrt(a * a + b * b + c * c), a);
+    f = (length - a) / length;
+    y = b / (a - length);
+    z = c / (a - length);
+    beta = length * scale;
+  }
+};
+
+template <class R>
+class Iteration {
+ public:
+  Iteration(const Block<R>& t, bool form, const Block<R>* q) : t_(t), form_(form), q_(q) {}
+
+  bool Run() {
+    constexpr int kSweeps = 60;
+    int sweeps = 0;
+    for (int64_t last = t_.rows - 1; last > 0;) {
+      const int64_t first = FirstOf(last);
+      if (first + 1 < last) {
+        if (++sweeps > kSweeps) return false;
+        Sweep(first, last, sweeps);
+        continue;
+      }
+      if (first < last) Split(first);
+      last = first - 1;
+      sweeps = 0;
+    }
+    return true;
+  }
+
+ private:
+  R& At(int64_t i, int64_t j) const { return *t_.at(i, j); }
+
+  /// The first row of the block that ends with that one; what is negligible above it becomes zero.
+  int64_t FirstOf(int64_t last) const {
+    constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
+    const R vanishing = std::numeric_limits<R>::min() * static_cast<R>(t_.rows) / kEpsilon;
+    int64_t first = last;
+    for (; first > 0; --first) {
+      const R around = std::abs(At(first - 1, first - 1)) + std::abs(At(first, first));
+      if (std::abs(At(first, first - 1)) > std::max(vanishing, kEpsilon * around)) continue;
+      At(first, first - 1) = 0;
+      break;
+    }
+    return first;
+  }
+
+  /// Rows k ... of columns `from` on, and these columns, lose what the reflector takes of them.
+  void Turn(const Reflector<R>& h, int64_t k, int64_t count, int64_t from, int64_t first, int64_t last) const {
+    const int64_t end = form_ ? t_.columns : last + 1, top = form_ ? 0 : first;
+    const R fy = h.f * h.y, fz = h.f * h.z;
+    if (count == 3) {
+      for (int64_t j = from; j < end; ++j) {
+        R* x = t_.at(k, j);
+        const R sum = x[0] + h.y * x[1] + h.z * x[2];
+        x[0] -= h.f * sum;
+        x[1] -= fy * sum;
+        x[2] -= fz * sum;
+      }
+    } else {
+      for (int64_t j = from; j < end; ++j) {
+        R* x = t_.at(k, j);
+        const R sum = x[0] + h.y * x[1];
+        x[0] -= h.f * sum;
+        x[1] -= fy * sum;
+      }
+    }
+    // Rows that share a vector with the last one are zero in these columns.
+    const auto& turn = internal::ColumnsHere<R>().turn;
+    turn(t_.Part(top, k, std::min(k + 4, last + 1) - top, count), h.f, h.y, h.z);
+    if (q_ != nullptr) turn(q_->Part(0, k, q_->rows, count), h.f, h.y, h.z);
+  }
+
+  void Sweep(int64_t first, int64_t last, int sweeps) const {
+    constexpr int kEvery = 10;
+    // The sum and the product of both shifts: eigenvalues of the last two rows and columns, or, where these do not
+    // lead anywhere, of the size of what is left.
+    R a = At(last - 1, last - 1), b = At(last - 1, last), c = At(last, last - 1), d = At(last, last);
+    if (sweeps % kEvery == 0) {
+      const R size = std::abs(At(last, last - 1)) + std::abs(At(last - 1, last - 2));
+      a = d = d + R(0.75) * size;
+      b = R(-0.4375) * size;
+      c = size;
+    }
+    // Real ones: twice the nearer to the last entry.
+    const R half = (a - d) / 2, under = half * half + b * c;
+    R re = (a + d) / 2, square = -under;
+    if (under >= 0) {
+      const R larger = half + std::copysign(std::sqrt(under), half);
+      re = larger == 0 ? d : d - b * c / larger;
+      square = 0;
+    }
+    // The first column of (t - shift) (t - other shift), from where what is before is not disturbed.
+    int64_t m = last - 2;
+    R x = 0, y = 0, z = 0;
+    for (;; --m) {
+      const R here = At(m, m) - re, below = At(m + 1, m);
+      const R size = std::abs(here) + std::sqrt(square) + std::abs(below);
+      x = here * (here / size) + square / size + At(m, m + 1) * (below / size);
+      y = below / size * (here + At(m + 1, m + 1) - re);
+      z = below / size * At(m + 2, m + 1);
+      if (m == first) break;
+      const R around = std::abs(At(m - 1, m - 1)) + std::abs(At(m, m)) + std::abs(At(m + 1, m + 1));
+      if (std::abs(At(m, m - 1)) * (std::abs(y) + std::abs(z)) <=
+          std::numeric_limits<R>::epsilon() * std::abs(x) * around)
+        break;
+    }
+    for (int64_t k = m; k < last; ++k) {
+      const int64_t count = std::min<int64_t>(3, last - k + 1);
+      const Reflector<R> h(x, y, count == 3 ? z : R(0));
+      if (k > m) {
+        At(k, k - 1) = h.beta;
+        At(k + 1, k - 1) = 0;
+        if (count == 3) At(k + 2, k - 1) = 0;
+      } else if (m > first) {
+        At(k, k - 1) *= 1 - h.f;
+      }
+      Turn(h, k, count, k, first, last);
+      x = At(k + 1, k);
+      y = k + 2 <= last ? At(k + 2, k) : R(0);
+      z = k + 3 <= last ? At(k + 3, k) : R(0);
+    }
+  }
+
+  /// Makes the block of order 2 triangular whose eigenvalues are real.
+  void Split(int64_t k) const {
+    const R half = (At(k, k) - At(k + 1, k + 1)) / 2, c = At(k + 1, k), under = half * half + At(k, k + 1) * c;
+    if (under < 0) return;
+    // The eigenvector of the value that is farther from the last entry becomes the first column.
+    const Reflector<R> h(half + std::copysign(std::sqrt(under), half), c, 0);
+    Turn(h, k, 2, k, k, k + 1);
+    At(k + 1, k) = 0;
+  }
+
+  const Block<R> t_;
+  const bool form_;
+  const Block<R>* q_;
+};
+
+}  // namespace
+
+template <class R>
+bool MakeBlockTriangular(const Block<R>& t, bool form, const Block<R>* q) {
+  return Iteration<R>(t, form, q).Run();
+}
+
+template bool MakeBlockTriangular<float>(const Block<float>&, bool, const Block<float>*);
+template bool MakeBlockTriangular<double>(const Block<double>&, bool, const Block<double>*);
+
+}  // namespace tenon::lapack

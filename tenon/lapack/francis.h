@@ -1,0 +1,13 @@
+#pragma once
+
+#include "tenon/lapack/padded.h"
+
+namespace tenon::lapack {
+
+/// The implicit QR iteration with two shifts (Francis, 1961) for a real Hessenberg matrix, the largest of whose entries
+/// is near 1. `t` becomes block triangular, with blocks of order 2 where eigenvalues are complex. Without `form` its
+/// blocks alone mean something. Columns of `q`, unless it is null, turn along. False when the iteration does not end.
+template <class R>
+bool MakeBlockTriangular(const Block<R>& t, bool form, const Block<R>* q);
+
+}  // namespace tenon::lapack
