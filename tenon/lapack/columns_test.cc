@@ -321,6 +321,26 @@ TYPED_TEST(ColumnsTest, TurnsTwoOrThree) {
   }
 }
 
+TYPED_TEST(ColumnsTest, TurnsAPair) {
+  using S = TypeParam;
+  for (const int64_t m : kRows) {
+    const Padded<S> a = Some<S>(m, 2, 1);
+    const S s = Some<S>(1, 1, 2).block().Get(0, 0);
+    const RealOf<S> c = RealOf<S>(0.75);
+    SameBits<S> same;
+    for (const Columns<S>& level : Levels<S>()) {
+      const Padded<S> got = Copy(a);
+      level.turn_pair(got.block(), c, s);
+      for (int64_t i = 0; i < m; ++i) {
+        const Wide x = At(a.block(), i, 0), y = At(a.block(), i, 1), by(s);
+        EXPECT_LE(std::abs(At(got.block(), i, 0) - (static_cast<long double>(c) * x + std::conj(by) * y)), Bound<S>(2));
+        EXPECT_LE(std::abs(At(got.block(), i, 1) - (static_cast<long double>(c) * y - by * x)), Bound<S>(2));
+      }
+      same.Want(got.block(), "turned");
+    }
+  }
+}
+
 /// Quotients of complex numbers are numbers wherever these are, near the ends of the range as well.
 TYPED_TEST(ColumnsTest, DividesNearTheEndsOfTheRange) {
   using S = TypeParam;

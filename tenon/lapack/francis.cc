@@ -152,7 +152,107 @@ class Iteration {
   const Block<R>* q_;
 };
 
+template <class R>
+using Complex = std::complex<R>;
+
+template <class R>
+R Size(const Complex<R>& x) {
+  return std::abs(x.real()) + std::abs(x.imag());
+}
+
+/// The eigenvalue of the last two rows and columns' block that is nearer to its last entry.
+template <class R>
+Complex<R> ShiftOf(const Block<Complex<R>>& t, int64_t last) {
+  using C = Complex<R>;
+  const C a = t.Get(last - 1, last - 1), b = t.Get(last - 1, last), c = t.Get(last, last - 1), d = t.Get(last, last);
+  const R size = Size(a) + Size(b) + Size(c) + Size(d);
+  if (size == 0) return C(0);
+  const C half = (a - d) / (2 * size), product = (b / size) * (c / size);
+  const C root = std::sqrt(half * half + product);
+  const C sum = std::abs(half + root) > std::abs(half - root) ? half + root : half - root;
+  return sum == C(0) ? d : d - product / sum * size;
+}
+
+/// The rotation by which (x, z) becomes (c x + s z, 0), of c real.
+template <class R>
+struct ComplexRotation {
+  R c = 1;
+  Complex<R> s;
+  ComplexRotation(Complex<R> x, Complex<R> z) {
+    // Squares may vanish, hence lengths are those of numbers near 1.
+    const auto length_of = [](Complex<R>& y) {
+      const R size = std::max(std::abs(y.real()), std::abs(y.imag()));
+      if (size == 0) return R(0);
+      y = {y.real() / size, y.imag() / size};
+      const R length = std::sqrt(std::norm(y));
+      y = {y.real() / length, y.imag() / length};
+      return size * length;
+    };
+    const R z_length = length_of(z);
+    if (z_length == 0) return;
+    const R x_length = length_of(x);
+    if (x_length == 0) x = R(1);
+    const R larger = std::max(x_length, z_length), a = x_length / larger, b = z_length / larger;
+    const R inverse = 1 / std::sqrt(a * a + b * b);
+    c = a * inverse;
+    // The direction of x times the conjugate of z's.
+    s = {(x.real() * z.real() + x.imag() * z.imag()) * (b * inverse),
+         (x.imag() * z.real() - x.real() * z.imag()) * (b * inverse)};
+  }
+};
+
 }  // namespace
+
+template <class R>
+bool MakeTriangular(const Block<Complex<R>>& t, bool form, const Block<Complex<R>>* q) {
+  using C = Complex<R>;
+  constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
+  constexpr int kSweeps = 60, kEvery = 10;
+  const int64_t n = t.rows;
+  const R vanishing = std::numeric_limits<R>::min() * static_cast<R>(n) / kEpsilon;
+  const auto& turn_pair = internal::ColumnsHere<C>().turn_pair;
+  int sweeps = 0;
+  for (int64_t last = n - 1; last > 0;) {
+    // Where that did not help, what rounding the largest entries may have left goes too.
+    const R least = sweeps > kEvery ? kEpsilon : vanishing;
+    int64_t first = last;
+    for (; first > 0; --first) {
+      const R around = Size(t.Get(first - 1, first - 1)) + Size(t.Get(first, first));
+      if (Size(t.Get(first, first - 1)) > std::max(least, kEpsilon * around)) continue;
+      t.Set(first, first - 1, C(0));
+      break;
+    }
+    if (first == last) {
+      --last;
+      sweeps = 0;
+      continue;
+    }
+    if (++sweeps > kSweeps) return false;
+    const C shift = sweeps % kEvery != 0
+                        ? ShiftOf(t, last)
+                        : C(Size(t.Get(last, last - 1)) + (last > 1 ? Size(t.Get(last - 1, last - 2)) : R(0)));
+    C x = t.Get(first, first) - shift, z = t.Get(first + 1, first);
+    for (int64_t k = first; k < last; ++k) {
+      const ComplexRotation<R> turn(x, z);
+      const R c = turn.c, re = turn.s.real(), im = turn.s.imag();
+      const int64_t end = form ? n : last + 1, top = form ? 0 : first;
+      for (int64_t j = std::max(k - 1, first); j < end; ++j) {
+        R *y = t.at(k, j), *yi = y + t.half();
+        const R a = y[0], ai = yi[0], b = y[1], bi = yi[1];
+        y[0] = c * a + re * b - im * bi;
+        yi[0] = c * ai + re * bi + im * b;
+        y[1] = c * b - re * a - im * ai;
+        yi[1] = c * bi - re * ai + im * a;
+      }
+      if (k > first) t.Set(k + 1, k - 1, C(0));
+      // Rows that share a vector with the last one are zero in these columns.
+      turn_pair(t.Part(top, k, std::min(k + 2, last) + 1 - top, 2), c, turn.s);
+      if (q != nullptr) turn_pair(q->Part(0, k, n, 2), c, turn.s);
+      if (k + 1 < last) x = t.Get(k + 1, k), z = t.Get(k + 2, k);
+    }
+  }
+  return true;
+}
 
 template <class R>
 bool MakeBlockTriangular(const Block<R>& t, bool form, const Block<R>* q) {
@@ -161,5 +261,7 @@ bool MakeBlockTriangular(const Block<R>& t, bool form, const Block<R>* q) {
 
 template bool MakeBlockTriangular<float>(const Block<float>&, bool, const Block<float>*);
 template bool MakeBlockTriangular<double>(const Block<double>&, bool, const Block<double>*);
+template bool MakeTriangular<float>(const Block<Complex<float>>&, bool, const Block<Complex<float>>*);
+template bool MakeTriangular<double>(const Block<Complex<double>>&, bool, const Block<Complex<double>>*);
 
 }  // namespace tenon::lapack

@@ -10,4 +10,8 @@ namespace tenon::lapack {
 template <class R>
 bool MakeBlockTriangular(const Block<R>& t, bool form, const Block<R>* q);
 
+/// The same for a complex one and one shift: `t` becomes triangular; without `form` its diagonal alone means something.
+template <class R>
+bool MakeTriangular(const Block<std::complex<R>>& t, bool form, const Block<std::complex<R>>* q);
+
 }  // namespace tenon::lapack

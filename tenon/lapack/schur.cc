@@ -1,6 +1,6 @@
 // Matrices of no symmetry: Hessenberg and Schur forms, eigenvalues and vectors.
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Dense>
 #include <type_traits>
 #include <utility>
 
@@ -77,64 +77,6 @@ void EqualDiagonal(Schur<T>& schur, Eigen::Index k, bool vectors) {
   }
 }
 
-/// The eigenvalue of the last two rows and columns' block that is nearer to its last entry.
-template <class C>
-C ShiftOf(const Matrix<C>& t, Eigen::Index last) {
-  using R = Real<C>;
-  const C a = t(last - 1, last - 1), b = t(last - 1, last), c = t(last, last - 1), d = t(last, last);
-  const R size = Size(a) + Size(b) + Size(c) + Size(d);
-  if (size == 0) return C(0);
-  const C half = (a - d) / (2 * size), product = (b / size) * (c / size);
-  const C root = std::sqrt(half * half + product);
-  const C sum = std::abs(half + root) > std::abs(half - root) ? half + root : half - root;
-  return sum == C(0) ? d : d - product / sum * size;
-}
-
-/// The implicit QR iteration for a Hessenberg matrix, the largest of whose entries is near 1: `t` becomes triangular,
-/// and columns of `q` turn along; without `form` its diagonal alone means something. False when it does not end.
-template <class C>
-bool MakeTriangular(Matrix<C>& t, bool form, Matrix<C>* q) {
-  using R = Real<C>;
-  constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
-  constexpr int kSweeps = 60, kEvery = 10;
-  const Eigen::Index n = t.rows();
-  const R vanishing = std::numeric_limits<R>::min() * static_cast<R>(n) / kEpsilon;
-  int sweeps = 0;
-  for (Eigen::Index last = n - 1; last > 0;) {
-    // Where that did not help, what rounding the largest entries may have left goes too.
-    const R least = sweeps > kEvery ? kEpsilon : vanishing;
-    Eigen::Index first = last;
-    for (; first > 0; --first) {
-      const R below = Size(t(first, first - 1));
-      if (below <= std::max(least, kEpsilon * (Size(t(first - 1, first - 1)) + Size(t(first, first))))) {
-        t(first, first - 1) = 0;
-        break;
-      }
-    }
-    if (first == last) {
-      --last;
-      sweeps = 0;
-      continue;
-    }
-    if (++sweeps > kSweeps) return false;
-    const C shift = sweeps % kEvery != 0 ? ShiftOf(t, last)
-                                         : C(Size(t(last, last - 1)) + (last > 1 ? Size(t(last - 1, last - 2)) : R(0)));
-    C x = t(first, first) - shift, z = t(first + 1, first);
-    for (Eigen::Index k = first; k < last; ++k) {
-      Eigen::JacobiRotation<C> turn;
-      turn.makeGivens(x, z);
-      const Eigen::Index from = std::max(k - 1, first), to = std::min(k + 2, last);
-      const Eigen::Index end = form ? n : last + 1, top = form ? 0 : first;
-      t.middleCols(from, end - from).applyOnTheLeft(k, k + 1, turn.adjoint());
-      t.middleRows(top, to + 1 - top).applyOnTheRight(k, k + 1, turn);
-      if (q != nullptr) q->applyOnTheRight(k, k + 1, turn);
-      if (k > first) t(k + 1, k - 1) = 0;
-      if (k + 1 < last) x = t(k + 1, k), z = t(k + 2, k);
-    }
-  }
-  return true;
-}
-
 enum class Wanted { kValues, kForm, kVectors };
 
 /// False when it does not converge, or when the matrix is not finite.
@@ -178,9 +120,9 @@ bool Decompose(const Entries<const T>& a, int64_t n, Wanted wanted, Schur<T>& sc
       ++k;
     }
   } else {
+    if (!MakeTriangular(h.block(), form, vectors ? &q.block() : nullptr)) return false;
     store(h.block(), schur.t);
     if (vectors) store(q.block(), schur.q);
-    if (!MakeTriangular(schur.t, form, vectors ? &schur.q : nullptr)) return false;
     schur.t.template triangularView<Eigen::StrictlyLower>().setZero();
     schur.values = schur.t.diagonal();
   }

@@ -107,6 +107,8 @@ struct Columns {
   /// For i = 0 ... count - 1, each after the last one: columns i and i + 1 of a [rows, count + 1] become
   /// c[i] a_i - s[i] a_(i+1) and s[i] a_i + c[i] a_(i+1).
   void (*rotate)(R* a, int64_t rows, int64_t stride, int64_t count, const R* c, const R* s);
+  /// Two columns become c a_0 + conj(s) a_1 and c a_1 - s a_0.
+  void (*turn_pair)(const Block<S>& a, R c, S s);
   /// The two or three columns of a lose their sum, weighted by (1, y, z), times (f, f y, f z).
   void (*turn)(const Block<R>& a, R f, R y, R z);
 };

@@ -567,6 +567,24 @@ void Rotate(R* a, int64_t rows, int64_t stride, int64_t count, const R* c, const
   for (; i < rows; i += kCount) RotateRows<R, 1>(a + i, stride, count, c, s);
 }
 
+template <class S>
+void TurnPair(const Block<S>& a, RealOf<S> c, S s) {
+  using N = Pack<S, kRegisterBytes>;
+  const Scalar<S> by(s);
+  Scalar<S> conjugate = by;
+  conjugate.im = -by.im;
+  for (int64_t i = 0; i < a.rows; i += N::kCount) {
+    const N first = N::Load(a.at(i, 0), a.half()), second = N::Load(a.at(i, 1), a.half());
+    N x = first, y = second;
+    x.re *= c, y.re *= c;
+    if constexpr (kIsComplex<S>) x.im *= c, y.im *= c;
+    x.Add(second, conjugate);
+    y.Subtract(first, by);
+    x.Store(a.at(i, 0), a.half());
+    y.Store(a.at(i, 1), a.half());
+  }
+}
+
 template <class R>
 void Turn(const Block<R>& a, R f, R y, R z) {
   using N = Pack<R, kRegisterBytes>;
@@ -591,8 +609,8 @@ void Turn(const Block<R>& a, R f, R y, R z) {
 
 template <class S>
 Columns<S> TENON_COLUMNS() {
-  return {Reflector<S>, Reflect<S>,    Multiply<S>, UpdateMultiply<S>, UpdateDot<S>,      Dot<S>,         Subtract<S>,
-          SolveLeft<S>, SolveRight<S>, Lu<S>,       Cholesky<S>,       Rotate<RealOf<S>>, Turn<RealOf<S>>};
+  return {Reflector<S>, Reflect<S>,    Multiply<S>, UpdateMultiply<S>, UpdateDot<S>,      Dot<S>,      Subtract<S>,
+          SolveLeft<S>, SolveRight<S>, Lu<S>,       Cholesky<S>,       Rotate<RealOf<S>>, TurnPair<S>, Turn<RealOf<S>>};
 }
 template Columns<float> TENON_COLUMNS();
 template Columns<double> TENON_COLUMNS();
