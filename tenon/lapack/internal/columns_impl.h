@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "tenon/lapack/internal/columns.h"
 
@@ -365,10 +367,8 @@ template <class R>
 struct Numbers {
   using Integer = std::conditional_t<sizeof(R) == 4, int32_t, int64_t>;
   using Lanes __attribute__((vector_size(kSumBytes))) = Integer;
-  static Lanes All() {
-    Lanes n;
+  static void Count(Lanes& n) {
     for (int64_t i = 0; i < kLanes<R>; ++i) n[i] = static_cast<Integer>(i);
-    return n;
   }
 };
 
@@ -377,7 +377,8 @@ void SolveLeftColumns(const Block<S>& t, const Block<S>& x, int64_t j, const Div
   using R = RealOf<S>;
   using P = Pack<S, kSumBytes>;
   using N = Numbers<R>;
-  const auto row = N::All();
+  typename N::Lanes row;
+  N::Count(row);
   P side[kColumns];
   for (int64_t c = 0; c < kColumns; ++c) side[c] = P::Load(x.at(0, j + c), x.half());
   // Lanes are read out of memory: which one is known late.
