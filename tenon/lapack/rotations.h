@@ -43,14 +43,20 @@ template <class R>
 class Sweeps {
  public:
   /// Of this matrix, or of none.
-  explicit Sweeps(const Block<R>* a) : a_(a), c_(a == nullptr ? 0 : kKept + a->columns), s_(c_.size()) {
-    if (a != nullptr) rows_.resize(static_cast<size_t>(kRows * a->columns));
+  explicit Sweeps(const Block<R>* a) : a_(a) {
+    if (a == nullptr) return;
+    const int64_t n = a->columns;
+    // Of a small matrix there are few in all.
+    most_ = std::min(kKept, n * n);
+    c_.resize(static_cast<size_t>(most_ + n));
+    s_.resize(c_.size());
+    rows_.resize(static_cast<size_t>(kRows * n));
   }
 
   /// Begins a sweep over columns `first` ... `first` + count.
   void Begin(int64_t first, int64_t count) {
     if (a_ == nullptr) return;
-    if (kept_ > kKept) Apply();
+    if (kept_ > most_) Apply();
     sweeps_.push_back({first, kept_, count});
   }
   /// The next pair of columns: they become c a_i + s a_(i+1) and c a_(i+1) - s a_i.
@@ -90,7 +96,7 @@ class Sweeps {
     int64_t first, at, count;
   };
   const Block<R>* a_;
-  int64_t kept_ = 0;
+  int64_t most_ = 0, kept_ = 0;
   std::vector<Sweep> sweeps_;
   std::vector<R> c_, s_, rows_;
 };
