@@ -4,8 +4,8 @@
 
 namespace tenon::lapack {
 
-/// Memory of whole cache lines, of any contents. What a thread gave back it gets again, up to a limit: the system's own
-/// pages cost as much as work on a small matrix. Throws std::bad_alloc.
+/// Memory of whole cache lines, of any contents; what was given back serves again (kernels/scratch), as the system's
+/// own pages cost as much as work on a small matrix. Throws std::bad_alloc.
 void* TakeMemory(size_t bytes);
 /// `bytes`: those that were asked for. On any thread.
 void GiveMemory(void* memory, size_t bytes) noexcept;

@@ -382,16 +382,20 @@ TEST(Compile, ConvolutionsTakeAnyLayout) {
         0, 1);
 }
 
-TEST(Compile, ConvolutionsThatNoDriverTakesAreKernels) {
+TEST(Compile, ConvolutionsThatNoDriverTakesAreWiderOnesOrKernels) {
   // Integers wrap; groups of batches, holes in the operand, a window that runs backwards.
-  for (const char* type : {"i8", "ui16", "i64"}) {
+  struct Case {
+    const char* type;
+    int64_t kernels, products;
+  };
+  for (const auto& [type, kernels, products] : {Case{"i8", 1, 1}, Case{"ui16", 3, 1}, Case{"i64", 1, 0}}) {
     Check(Typed(R"(func.func @main(%x: tensor<4x7x9x$T>, %w: tensor<6x9x3x$T>) -> tensor<2x13x6x$T> {
       %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2], reverse = [true]}
         {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<4x7x9x$T>, tensor<6x9x3x$T>) -> tensor<2x13x6x$T>
       return %0 : tensor<2x13x6x$T>
     })",
                 type),
-          1);
+          kernels, products);
   }
 }
 

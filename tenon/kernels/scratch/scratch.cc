@@ -59,26 +59,32 @@ IdleBlocks& Idle() {
   return *blocks;
 }
 
+int ClassOf(size_t bytes) { return bytes <= BytesOfClass(kMinClass) ? kMinClass : std::bit_width(bytes - 1); }
+
 }  // namespace
 
-Scratch::Scratch(size_t bytes) {
-  if (bytes == 0) return;
-  size_class_ = bytes <= BytesOfClass(kMinClass) ? kMinClass : std::bit_width(bytes - 1);
-  if (size_class_ >= kNumClasses) return;
-  data_ = Idle().Take(size_class_);
-  if (data_ == nullptr) data_ = Allocate(size_class_);
+void* Scratch::Take(size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  if (size_class >= kNumClasses) return nullptr;
+  void* const block = Idle().Take(size_class);
+  return block != nullptr ? block : Allocate(size_class);
 }
+
+void Scratch::Give(void* block, size_t bytes) noexcept {
+  if (!Idle().Give(ClassOf(bytes), block)) std::free(block);
+}
+
+Scratch::Scratch(size_t bytes) : data_(bytes == 0 ? nullptr : Take(bytes)), bytes_(bytes) {}
 
 Scratch::~Scratch() {
-  if (data_ != nullptr && !Idle().Give(size_class_, data_)) std::free(data_);
+  if (data_ != nullptr) Give(data_, bytes_);
 }
 
-Scratch::Scratch(Scratch&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_class_(other.size_class_) {}
+Scratch::Scratch(Scratch&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
 
 Scratch& Scratch::operator=(Scratch&& other) noexcept {
   std::swap(data_, other.data_);
-  std::swap(size_class_, other.size_class_);
+  std::swap(bytes_, other.bytes_);
   return *this;
 }
 

@@ -22,9 +22,14 @@ class Scratch {
   uint32_t* words() const { return static_cast<uint32_t*>(data_); }
   void* data() const { return data_; }
 
+  /// The same for containers, which keep no object for each block. Null when the system has no memory left.
+  static void* Take(size_t bytes);
+  /// `bytes`: those that were asked for, more than 0.
+  static void Give(void* block, size_t bytes) noexcept;
+
  private:
   void* data_ = nullptr;
-  int size_class_ = 0;
+  size_t bytes_ = 0;
 };
 
 }  // namespace tenon::kernels
