@@ -591,3 +591,21 @@ module @masked {
     return %2, %4 : tensor<5x9xf32>, tensor<9xf32>
   }
 }
+
+// -----
+
+// Short rows are summed in strips, and equal parts of long sums once.
+// CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3]
+// CHECK-DAG: share: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[122] -> %{{[0-9]+}} = reduce
+// CHECK: program @sums
+// CHECK: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[25,3]
+module @sums {
+  func.func @main(%x: tensor<1000x3xf32>, %y: tensor<1000000xf32>) -> (tensor<3xf32>, tensor<f32>, tensor<f32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000x3xf32>, tensor<f32>) -> tensor<3xf32>
+    %1 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.sine %1 : tensor<f32>
+    %3 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %2, %3 : tensor<3xf32>, tensor<f32>, tensor<f32>
+  }
+}
