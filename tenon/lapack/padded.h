@@ -189,4 +189,14 @@ R PowerNear(R largest) {
   return std::ldexp(R(1), std::clamp(-std::ilogb(largest), -kMost, kMost));
 }
 
+/// Brings the largest entry near 1. Returns by what all were multiplied, or 0 when some are not finite.
+template <class S>
+internal::RealOf<S> ScaleAll(const Block<S>& a) {
+  const internal::RealOf<S> largest = LargestOf(a);
+  if (!std::isfinite(largest)) return 0;
+  const internal::RealOf<S> scale = PowerNear(largest);
+  for (int64_t j = 0; scale != 1 && j < a.columns; ++j) ScaleColumn(a, j, a.rows, scale);
+  return scale;
+}
+
 }  // namespace tenon::lapack

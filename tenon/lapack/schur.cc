@@ -35,8 +35,8 @@ Status Gehrd(Call& call) {
     info[i] = 0;
     if (n == 0) return;
     Load(Entries<const T>::Of(a, i), x.block());
-    const Real<T> scale = PowerNear(LargestOf(x.block()));
-    for (int64_t j = 0; j < n; ++j) ScaleColumn(x.block(), j, n, scale);
+    Real<T> scale = ScaleAll(x.block());
+    if (scale == 0) scale = 1;
     ReduceToHessenberg(x.block(), low - 1, high, taus.at(i));
     for (int64_t j = 0; j < n; ++j) ScaleColumn(x.block(), j, std::min(j + 2, n), 1 / scale);
     Store(x.block(), Entries<T>::Of(out, i));
@@ -85,10 +85,8 @@ bool Decompose(const Entries<const T>& a, int64_t n, Wanted wanted, Schur<T>& sc
   const bool vectors = wanted == Wanted::kVectors, form = wanted != Wanted::kValues;
   Padded<T> h(n, n), q(n, vectors ? n : 0);
   Load(a, h.block());
-  const Real<T> largest = LargestOf(h.block());
-  if (!std::isfinite(largest)) return false;
-  const Real<T> scale = PowerNear(largest);
-  for (int64_t j = 0; j < n; ++j) ScaleColumn(h.block(), j, n, scale);
+  const Real<T> scale = ScaleAll(h.block());
+  if (scale == 0) return false;
   std::vector<T> taus(static_cast<size_t>(n));
   ReduceToHessenberg(h.block(), 0, n, taus.data());
   if (vectors) {

@@ -29,16 +29,14 @@ class SvdProblem {
   /// Whether it is finite.
   bool Set(const Entries<const T>& matrix) {
     Load(matrix, a_.block());
-    largest_ = LargestOf(a_.block());
-    return std::isfinite(largest_);
+    scale_ = ScaleAll(a_.block());
+    return scale_ != 0;
   }
 
   /// False when the iteration does not end.
   bool Run(R* values) {
     const Block<T>& a = a_.block();
     const int64_t n = a.columns;
-    const R scale = PowerNear(largest_);
-    for (int64_t j = 0; scale != 1 && j < n; ++j) ScaleColumn(a, j, a.rows, scale);
     Bidiagonalise(a, values, beside_.data(), q_taus_.data(), right_.block(), p_taus_.data());
     const bool vectors = u_.block().columns > 0;
     turned_u_.SetIdentity();
@@ -46,7 +44,7 @@ class SvdProblem {
     if (!BidiagonalSvd<R>(n, values, beside_.data(), vectors ? &turned_u_.block() : nullptr,
                           vectors ? &turned_v_.block() : nullptr))
       return false;
-    for (int64_t j = 0; j < n; ++j) values[j] *= 1 / scale;
+    for (int64_t j = 0; j < n; ++j) values[j] *= 1 / scale_;
     if (!vectors) return true;
     u_.SetIdentity();
     v_.SetZero();
@@ -69,7 +67,7 @@ class SvdProblem {
   Padded<T> u_, v_;
   std::vector<R> beside_;
   std::vector<T> q_taus_, p_taus_;
-  R largest_ = 0;
+  R scale_ = 1;
 };
 
 /// u s v^H with s in descending order. Mode A: u and v are square; S: as many vectors as there are singular values;

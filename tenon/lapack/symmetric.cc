@@ -18,16 +18,6 @@ void LoadHermitian(const Entries<const T>& lower, const Block<T>& to) {
   }
 }
 
-/// Brings the largest entry near 1. Returns by what all were multiplied, or 0 when some are not finite.
-template <class T>
-RealOf<T> ScaleAll(const Block<T>& a) {
-  const RealOf<T> largest = LargestOf(a);
-  if (!std::isfinite(largest)) return 0;
-  const RealOf<T> scale = PowerNear(largest);
-  for (int64_t j = 0; scale != 1 && j < a.columns; ++j) ScaleColumn(a, j, a.rows, scale);
-  return scale;
-}
-
 /// Memory for the eigenvalues and, with `vectors`, eigenvectors of matrices of order n.
 template <class T>
 class EigenProblem {
