@@ -180,23 +180,31 @@ DType KeyType(DType t, bool total) {
   }
 }
 
+Ref Emit(Program& p, Block& to, OpCode op, SmallVector<Ref, 3> in, Shape shape, Attributes attributes = {},
+         Literal literal = {}) {
+  GraphNode node;
+  node.op = op;
+  node.in = std::move(in);
+  node.attributes = std::move(attributes);
+  node.literal = std::move(literal);
+  node.out = {std::move(shape)};
+  to.nodes.push_back(p.Add(std::move(node)));
+  return {to.nodes.back(), 0};
+}
+
+Ref Splat(Program& p, Block& to, Shape shape, int64_t value) {
+  const DType type = shape.dtype;
+  return Emit(p, to, OpCode::kConstant, {}, std::move(shape), {}, SplatLiteral(type, value));
+}
+
 /// Floats as integers in the floats' total order: of negative ones, all bits but the sign turn around.
 Ref TotalOrderOf(Program& p, Ref key, Block& to) {
-  const Dims dims = p.shape(key).dims;
-  const auto emit = [&](OpCode op, SmallVector<Ref, 3> in, Literal literal = {}) {
-    GraphNode node;
-    node.op = op;
-    node.in = std::move(in);
-    node.literal = std::move(literal);
-    node.out = {{DType::kS8, dims}};
-    to.nodes.push_back(p.Add(std::move(node)));
-    return Ref{to.nodes.back(), 0};
-  };
-  const Ref bits = emit(OpCode::kBitcast, {key});
-  const Ref seven = emit(OpCode::kConstant, {}, SplatLiteral(DType::kS8, 7));  // structural: bits beside the sign
-  const Ref others = emit(OpCode::kConstant, {}, SplatLiteral(DType::kS8, 0x7f));
-  const Ref signs = emit(OpCode::kSar, {bits, seven});
-  return emit(OpCode::kXor, {bits, emit(OpCode::kAnd, {signs, others})});
+  const Shape shape{DType::kS8, p.shape(key).dims};
+  const Ref bits = Emit(p, to, OpCode::kBitcast, {key}, shape);
+  const Ref seven = Splat(p, to, shape, 7);  // structural: bits beside the sign
+  const Ref others = Splat(p, to, shape, 0x7f);
+  const Ref signs = Emit(p, to, OpCode::kSar, {bits, seven}, shape);
+  return Emit(p, to, OpCode::kXor, {bits, Emit(p, to, OpCode::kAnd, {signs, others}, shape)}, shape);
 }
 
 }  // namespace
@@ -233,18 +241,13 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
     GraphNode node = p_[id];
     node.origin = nullptr;
     if (node.op == OpCode::kConstant) {
-      const NodeId scalar = p_.Add(node);
-      to.nodes.push_back(scalar);
-      GraphNode spread;
-      spread.op = OpCode::kBroadcast;
-      spread.in = {{scalar, 0}};
-      spread.attributes = BroadcastAttrs{};
-      spread.out = {{node.shape().dtype, dims}};
-      node = std::move(spread);
-    } else {
-      for (Ref& in : node.in) in = lifted.at(in.node);
-      node.out[0].dims = dims;
+      const DType type = node.shape().dtype;
+      to.nodes.push_back(p_.Add(std::move(node)));
+      lifted[id] = Emit(p_, to, OpCode::kBroadcast, {{to.nodes.back(), 0}}, {type, dims}, BroadcastAttrs{});
+      return;
     }
+    for (Ref& in : node.in) in = lifted.at(in.node);
+    node.out[0].dims = dims;
     lifted[id] = {p_.Add(std::move(node)), 0};
     to.nodes.push_back(lifted[id].node);
   };
@@ -261,17 +264,6 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
 
   const SmallVector<Ref, 3> operands = sort.in;
   SmallVector<Ref, 3> in;
-  const auto emit = [&](OpCode op, SmallVector<Ref, 3> of, DType type, Attributes attributes = {},
-                        Literal literal = {}) {
-    GraphNode node;
-    node.literal = std::move(literal);
-    node.op = op;
-    node.in = std::move(of);
-    node.attributes = std::move(attributes);
-    node.out = {{type, dims}};
-    to.nodes.push_back(p_.Add(std::move(node)));
-    return Ref{to.nodes.back(), 0};
-  };
   Ref unordered;  // Where a key so far is a NaN: no comparison finds it equal, so later keys don't decide.
   for (const Key& k : *keys) {
     Ref key = lifted.at(k.key.node);
@@ -279,19 +271,20 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
     if (IsInteger(type) && IsFloat(p_.shape(key).dtype)) {
       key = TotalOrderOf(p_, key, to);
     } else if (type != p_.shape(key).dtype) {
-      key = emit(OpCode::kConvert, {key}, type);
+      key = Emit(p_, to, OpCode::kConvert, {key}, {type, dims});
     }
     if (unordered.valid()) {
-      const Ref zero = emit(OpCode::kConstant, {}, type, {}, SplatLiteral(type, 0));
-      key = emit(OpCode::kSelect, {unordered, zero, key}, type);
+      const Ref zero = Splat(p_, to, {type, dims}, 0);
+      key = Emit(p_, to, OpCode::kSelect, {unordered, zero, key}, {type, dims});
     }
     in.push_back(key);
     const bool by_value = !k.total && IsFloat(p_.shape(k.key).dtype);
     attrs.descending.push_back(k.descending ? 1 : 0);
     attrs.by_value.push_back(by_value ? 1 : 0);
     if (!by_value || &k == &keys->back()) continue;
-    const Ref nan = emit(OpCode::kCompare, {key, key}, DType::kPred, CompareAttrs{kir::kNe, false});
-    unordered = unordered.valid() ? emit(OpCode::kOr, {unordered, nan}, DType::kPred) : nan;
+    const Shape truths{DType::kPred, dims};
+    const Ref nan = Emit(p_, to, OpCode::kCompare, {key, key}, truths, CompareAttrs{kir::kNe, false});
+    unordered = unordered.valid() ? Emit(p_, to, OpCode::kOr, {unordered, nan}, truths) : nan;
   }
   // Positions need not be read.
   for (size_t i = 0; i < operands.size(); ++i) {
