@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "tenon/base/float_bits.h"
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 #include "tenon/emit_llvm/policy.h"
@@ -224,11 +225,8 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   const uint64_t all = type == DType::kPred ? 1 : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   const uint64_t top = type == DType::kPred ? 0 : uint64_t{1} << (bits - 1);
   auto infinity = [&]() -> std::optional<uint64_t> {
-    if (type == DType::kF32) return 0x7f800000;
-    if (type == DType::kF64) return 0x7ff0000000000000;
-    if (type == DType::kF16) return 0x7c00;
-    if (type == DType::kBF16) return 0x7f80;
-    return std::nullopt;
+    if (!is_float || bits < 16) return std::nullopt;
+    return FloatBits(type, std::numeric_limits<double>::infinity());
   };
   switch (root.op) {
     case Op::kAdd:

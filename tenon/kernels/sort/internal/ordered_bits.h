@@ -4,28 +4,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
+#include "tenon/base/float_bits.h"
 #include "tenon/kernels/sort/sort.h"
 
 namespace tenon::kernels::internal {
 
 enum class KeyKind : uint8_t { kUnsigned, kSigned, kFloat };
-
-/// The bits of infinity, above which those of NaNs lie.
-constexpr uint64_t InfinityBits(DType type) {
-  switch (type) {
-    case DType::kF16:
-      return 0x7c00;
-    case DType::kBF16:
-      return 0x7f80;
-    case DType::kF32:
-      return 0x7f800000;
-    case DType::kF64:
-      return 0x7ff0000000000000;
-    default:
-      return ~uint64_t{0};  // Narrower ones come as numbers of another type, or in total order.
-  }
-}
 
 /// Reads one key after another. `BitsT` is the unsigned integer of the key's width.
 template <class BitsT, KeyKind kKind>
@@ -37,7 +23,7 @@ struct KeyReader {
   int64_t stride;
   Bits flip;  ///< All ones to sort downwards.
   bool by_value;
-  Bits infinity;  ///< InfinityBits.
+  Bits infinity;  ///< Of floats; bits of NaNs are above.
 
   Bits operator[](int64_t i) const {
     Bits x = data[i * stride];
@@ -62,7 +48,7 @@ void WithKeyReader(const SortKey& key, const void* data, const Fn& fn) {
   const auto call = [&]<class Bits, KeyKind kKind>() {
     fn(KeyReader<Bits, kKind>{static_cast<const Bits*>(data), key.stride,
                               key.descending ? static_cast<Bits>(~Bits{0}) : Bits{0}, key.by_value,
-                              static_cast<Bits>(InfinityBits(key.type))});
+                              static_cast<Bits>(FloatBits(key.type, std::numeric_limits<double>::infinity()))});
   };
   const auto of_width = [&]<KeyKind kKind>() {
     switch (ByteWidth(key.type)) {
