@@ -254,10 +254,9 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   };
   const auto product_of = [&](DType operands, DType sums) { return Converted(Emit(made_of(operands, sums)), result); };
   // Many small products of narrow integers take longer to pack than to multiply as they are in s32.
-  const auto is_faster_wide = [&](DType narrow) {
+  const auto is_faster_wide = [&](const std::optional<target::Work>& packed) {
     if (!integers || node.op != OpCode::kDot || node.attrs<DotAttrs>().lhs_batching_dimensions.empty()) return false;
     const target::Target& machine = *target::StandardTarget();
-    const std::optional<target::Work> packed = outlook_.driver_work(to_, made_of(narrow, DType::kS32));
     std::optional<target::Work> plain = outlook_.driver_work(to_, made_of(DType::kS32, DType::kS32));
     if (!packed || !plain) return false;
     for (Ref r : node.in) {
@@ -266,8 +265,8 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     }
     return target::TimeNs(machine, *plain) < target::TimeNs(machine, *packed);
   };
-  if (outlook_.driver_work(to_, node)) {
-    if (a != b || result != DType::kS32 || a == result || !is_faster_wide(a)) return std::nullopt;
+  if (const std::optional<target::Work> as_is = outlook_.driver_work(to_, node)) {
+    if (a != b || result != DType::kS32 || a == result || !is_faster_wide(as_is)) return std::nullopt;
     return product_of(DType::kS32, DType::kS32);
   }
   if (node.op == OpCode::kDot && outlook_.product_kernel(to_, node)) return std::nullopt;
@@ -290,7 +289,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   }
   if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
   if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
-  if (integers && narrow != wide && is_faster_wide(narrow)) narrow = wide;
+  if (integers && narrow != wide && is_faster_wide(outlook_.driver_work(to_, made_of(narrow, wide)))) narrow = wide;
   return product_of(narrow, wide);
 }
 

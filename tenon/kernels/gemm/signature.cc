@@ -178,19 +178,15 @@ target::Work WorkOf(const GemmSignature& s) {
                                   static_cast<double>(s.batch_count() - 1);
   // Narrow types are packed as tiles want them, which for a vector is most of the work.
   constexpr double kPackCycles = 0.8, kPanelCols = 32;
-  if (IsVector(s) && ByteWidth(s.a_type) < 4) {
-    const double cols = std::ceil(static_cast<double>(s.n) / kPanelCols) * kPanelCols;
-    work.serial += kPackCycles * static_cast<double>(s.batch_count()) * static_cast<double>(s.k) *
-                   (static_cast<double>(s.m) + cols);
-  }
   // Of a matrix both sides are: 100 products of 3 to 30 rows of 4 to 40 terms took 150 to 400 ns each.
   constexpr double kPackMatrixCycles = 200, kPackRowCycles = 16, kPackColumnCycles = 0.35;
-  if (!IsVector(s) && ByteWidth(s.a_type) < 4) {
+  if (ByteWidth(s.a_type) < 4) {
     const double cols = std::ceil(static_cast<double>(s.n) / kPanelCols) * kPanelCols;
+    const double m = static_cast<double>(s.m), k = static_cast<double>(s.k);
     work.serial +=
         static_cast<double>(s.batch_count()) *
-        (kPackMatrixCycles + static_cast<double>(s.m) * (kPackRowCycles + kPackCycles * static_cast<double>(s.k)) +
-         kPackColumnCycles * static_cast<double>(s.k) * cols);
+        (IsVector(s) ? kPackCycles * k * (m + cols)
+                     : kPackMatrixCycles + m * (kPackRowCycles + kPackCycles * k) + kPackColumnCycles * k * cols);
   }
   work.flops = FlopsInTiles(s, cost.flops);
   (cost.bytes > kCacheBytes ? work.bytes_read : work.bytes_cached) = cost.bytes;
