@@ -186,6 +186,7 @@ int Main(int argc, char** argv) {
       options.worst = static_cast<size_t>(std::atoi(argv[++i]));
     } else if (arg == "--compile" && more) {
       options.compile = std::atoi(argv[++i]);
+      emit_llvm::SetCacheBudget(0);  // Each time anew.
     } else if (arg == "--min-ns" && more) {
       options.min_ns = std::atof(argv[++i]);
     } else {
