@@ -75,3 +75,8 @@ def test_programs_are_written_where_xlas_options_say(tmp_path):
     assert not written('others', xla_dump_hlo_module_re='another')
     (tmp_path / 'file').write_text('')
     assert written('file') == {}, 'a folder that cannot be made costs no compilation'
+
+
+def test_compiler_wrapped_without_names_is_called_as_it_is():
+    from tenon_jax import _dumps
+    assert _dumps._compiling(lambda *args, **kwargs: (args, kwargs))(1, options=2) == ((1,), {'options': 2})
