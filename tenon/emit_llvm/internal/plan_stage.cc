@@ -225,7 +225,7 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   const uint64_t all = type == DType::kPred ? 1 : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   const uint64_t top = type == DType::kPred ? 0 : uint64_t{1} << (bits - 1);
   auto infinity = [&]() -> std::optional<uint64_t> {
-    if (!is_float || bits < 16) return std::nullopt;
+    if (!is_float || bits <= 8) return std::nullopt;  // structural: some types of a byte have none
     return FloatBits(type, std::numeric_limits<double>::infinity());
   };
   switch (root.op) {
