@@ -251,3 +251,25 @@ module @parts_of_a_count {
     return %1, %3 : tensor<4xi64>, tensor<4xi64>
   }
 }
+
+// -----
+
+// Complex rows that are added at places from data are their parts, one run through memory per row.
+// CHECK: plan "complex_rows_added" {
+// CHECK: kernel v1
+// CHECK-NEXT: dim d0 serial
+// CHECK-NEXT: dim d1 parallel
+// CHECK-NOT: dim
+// CHECK: buffer b2 out f32 [p{{[0-9]+}}, p{{[0-9]+}}]
+// CHECK: store b2[%{{[0-9]+}}, d1] = %{{[0-9]+}} combine g0 row_major if
+// CHECK-NOT: store
+module @complex_rows_added {
+  func.func @main(%t: tensor<200x3x7xcomplex<f32>>, %i: tensor<500x1xi32>, %u: tensor<500x3x7xcomplex<f32>>) -> tensor<200x3x7xcomplex<f32>> {
+    %y = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+      %sum = stablehlo.add %a, %b : tensor<complex<f32>>
+      stablehlo.return %sum : tensor<complex<f32>>
+    }) : (tensor<200x3x7xcomplex<f32>>, tensor<500x1xi32>, tensor<500x3x7xcomplex<f32>>) -> tensor<200x3x7xcomplex<f32>>
+    return %y : tensor<200x3x7xcomplex<f32>>
+  }
+}

@@ -18,12 +18,13 @@ using kir::Val;
 
 namespace {
 
-/// The place in elements that the axes from `first` on give, but for what comes from data.
-kir::Axis FlatAxis(const SmallVector<kir::Axis, 4>& at, size_t first, const kir::Buffer& buffer) {
+/// The place that the axes [first, last) give in strides of the last one, but for what comes from data.
+kir::Axis FlatAxis(const SmallVector<kir::Axis, 4>& at, size_t first, size_t last, const kir::Buffer& buffer,
+                   int64_t unit) {
   std::map<DimId, int64_t> coefs;
   int64_t offset = 0;
-  for (size_t i = first; i < at.size(); ++i) {
-    const int64_t stride = buffer.stride[i].baked;
+  for (size_t i = first; i < last; ++i) {
+    const int64_t stride = buffer.stride[i].baked / unit;
     offset += at[i].offset.baked * stride;
     for (const kir::Term& t : at[i].terms) coefs[t.dim] += t.coef.baked * stride;
   }
@@ -35,27 +36,74 @@ kir::Axis FlatAxis(const SmallVector<kir::Axis, 4>& at, size_t first, const kir:
   return flat;
 }
 
-/// Turns buffers into flat memory: one axis whose coefficients are the strides. Buffers that are read at data-dependent
-/// places stay as they are, and those with memory before their first element, which one axis from 0 on does not say.
+/// By buffer, which of its axes have places that come from data.
+std::vector<std::vector<bool>> AxesFromData(kir::Kernel& k) {
+  std::vector<std::vector<bool>> from_data;
+  for (const kir::Buffer& b : k.buffers) from_data.emplace_back(b.extent.size(), false);
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (at[i].start != kir::kNone) from_data[buf][i] = true;
+    }
+  });
+  return from_data;
+}
+
+/// Where a buffer's axes begin that lie apart or have places from data; those between continue the one before.
+std::vector<size_t> RunsOf(const kir::Buffer& b, const std::vector<bool>& from_data) {
+  std::vector<size_t> begins;
+  for (size_t d = 0; d < b.extent.size(); ++d) {
+    const bool continues = d > 0 && !from_data[d - 1] && !from_data[d] && b.stride[d].baked > 0 &&
+                           b.stride[d - 1].baked == b.extent[d].baked * b.stride[d].baked;
+    if (!continues) begins.push_back(d);
+  }
+  return begins;
+}
+
+/// Turns buffers into flat memory: one axis whose coefficients are the strides. Of buffers that are read at
+/// data-dependent places, other axes that run through memory as one become one; those with memory before their first
+/// element, which one axis from 0 on does not say, stay as they are.
 void Flatten(kir::Kernel& k) {
-  std::vector<bool> keep(k.buffers.size(), false);
+  const std::vector<std::vector<bool>> from_data = AxesFromData(k);
+  std::vector<std::vector<size_t>> runs(k.buffers.size());  // Empty: the whole buffer is flat.
   for (size_t i = 0; i < k.buffers.size(); ++i) {
-    for (const Size& stride : k.buffers[i].stride) keep[i] = keep[i] || stride.baked < 0;
+    const kir::Buffer& b = k.buffers[i];
+    const bool turned = std::any_of(b.stride.begin(), b.stride.end(), [](const Size& s) { return s.baked < 0; });
+    if (turned || std::find(from_data[i].begin(), from_data[i].end(), true) != from_data[i].end())
+      runs[i] = RunsOf(b, from_data[i]);
   }
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
-    for (const kir::Axis& a : at) keep[buf] = keep[buf] || a.start != kir::kNone;
-  });
-  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
-    if (!keep[buf]) at = {FlatAxis(at, 0, k.buffers[buf])};
+    const kir::Buffer& b = k.buffers[buf];
+    if (runs[buf].empty()) {
+      at = {FlatAxis(at, 0, at.size(), b, 1)};
+      return;
+    }
+    SmallVector<kir::Axis, 4> joined;
+    for (size_t r = 0; r < runs[buf].size(); ++r) {
+      const size_t begin = runs[buf][r], end = r + 1 < runs[buf].size() ? runs[buf][r + 1] : at.size();
+      joined.push_back(end == begin + 1 ? at[begin] : FlatAxis(at, begin, end, b, b.stride[end - 1].baked));
+    }
+    at = std::move(joined);
   });
   for (size_t i = 0; i < k.buffers.size(); ++i) {
-    if (keep[i]) continue;
     kir::Buffer& b = k.buffers[i];
-    int64_t reach = 1;
-    for (size_t d = 0; d < b.extent.size(); ++d)
-      reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
-    b.extent = {Size::Of(reach)};
-    b.stride = {Size::Of(1)};
+    if (runs[i].empty()) {
+      int64_t reach = 1;
+      for (size_t d = 0; d < b.extent.size(); ++d)
+        reach += std::max<int64_t>(0, (b.extent[d].baked - 1) * b.stride[d].baked);
+      b.extent = {Size::Of(reach)};
+      b.stride = {Size::Of(1)};
+      continue;
+    }
+    SmallVector<Size, 4> extent, stride;
+    for (size_t r = 0; r < runs[i].size(); ++r) {
+      const size_t begin = runs[i][r], end = r + 1 < runs[i].size() ? runs[i][r + 1] : b.extent.size();
+      int64_t elements = 1;
+      for (size_t d = begin; d < end; ++d) elements *= b.extent[d].baked;
+      extent.push_back(Size::Of(elements));
+      stride.push_back(b.stride[end - 1]);
+    }
+    b.extent = std::move(extent);
+    b.stride = std::move(stride);
   }
 }
 
@@ -141,7 +189,7 @@ void JoinTails(kir::Kernel& k) {
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
     const auto [axis, elements] = tails[buf];
     if (elements == 0) return;
-    kir::Axis joined = FlatAxis(at, axis, k.buffers[buf]);
+    kir::Axis joined = FlatAxis(at, axis, at.size(), k.buffers[buf], 1);
     if (at[axis].start != kir::kNone) joined.start = in_elements.at({at[axis].start, elements});
     at.resize(axis);
     at.push_back(std::move(joined));

@@ -9,6 +9,7 @@
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
+#include "tenon/compiler/ir/combiner.h"
 
 namespace tenon::compiler {
 namespace {
@@ -78,6 +79,25 @@ bool Combines(const kir::Graph& combiner, const GraphNode& scatter) {
   return true;
 }
 
+/// Complex numbers as their parts, along one more dim.
+Shape PartsOf(Shape shape) {
+  shape.dtype = PartType(shape.dtype);
+  shape.dims.push_back(2);
+  return shape;
+}
+View PartsOf(View view) {
+  view.dtype = PartType(view.dtype);
+  view.offset_elems *= 2;
+  for (int64_t& stride : view.strides) stride *= 2;
+  view.dims.push_back(2);
+  view.strides.push_back(1);
+  return view;
+}
+ScatterAttrs PartsOf(ScatterAttrs attrs, const Shape& updates) {
+  attrs.update_window_dims.push_back(static_cast<int64_t>(updates.rank()));
+  return attrs;
+}
+
 }  // namespace
 
 Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
@@ -86,9 +106,9 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   if (node.in.size() != 2 * count + 1 || node.blocks.size() != 1 || !FitsKernels(p_, node)) return false;
   // The kernel's buffers: indices, updates and results; what is updated is copied into the results before.
   if (static_cast<int64_t>(node.in.size()) > p_.target->limits.buffers) return false;
-  const Shape& shape = node.shape();
+  Shape shape = node.shape();
   const Shape& indices_shape = p_.shape(node.in[count]);
-  const Shape& updates_shape = p_.shape(node.in[count + 1]);
+  Shape updates_shape = p_.shape(node.in[count + 1]);
   if (!IsInteger(indices_shape.dtype)) return false;
   for (uint32_t i = 0; i < count; ++i) {
     const Shape& result = node.shape(i);
@@ -100,8 +120,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   const bool overwrite = count == 1 && block.results[0] == Ref{block.args[1], 0};
   Result<kir::Graph> combiner = GraphOfBlock(p_, block);
   if (!overwrite && (!combiner.ok() || !Combines(*combiner, node))) return false;
-  const auto& [window_dims, inserted, batching, indices_batching, to_operand, index_vector_dim] =
-      node.attrs<ScatterAttrs>();
+  ScatterAttrs attrs = node.attrs<ScatterAttrs>();
 
   TENON_ASSIGN_OR_RETURN(const View indices, ViewOf(node.in[count], out));
   std::vector<View> updates, results;
@@ -110,7 +129,20 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     TENON_ASSIGN_OR_RETURN(updates.emplace_back(), ViewOf(node.in[count + 1 + i], out));
     results.push_back(NewTemp(node.shape(i)));
     Copy(operand, results.back(), out);
+    Bind({id, i}, results.back());
   }
+  // Parts that do not meet are neighbours like others, with loops and lanes of their own.
+  const auto one_more = [&](const Shape& s) { return static_cast<int64_t>(s.rank()) < p_.target->limits.dims; };
+  if (count == 1 && IsComplex(shape.dtype) && one_more(shape) && one_more(updates_shape) &&
+      (overwrite || CombinerOp(p_, block) == OpCode::kAdd)) {
+    if (!overwrite) combiner = kir::BinaryGraph(kir::Op::kAdd, PartType(shape.dtype));
+    attrs = PartsOf(std::move(attrs), updates_shape);
+    shape = PartsOf(std::move(shape));
+    updates_shape = PartsOf(std::move(updates_shape));
+    updates[0] = PartsOf(std::move(updates[0]));
+    results[0] = PartsOf(std::move(results[0]));
+  }
+  const auto& [window_dims, inserted, batching, indices_batching, to_operand, index_vector_dim] = attrs;
 
   kir::KernelBuilder b;
   const kir::Buf from = BufferFor(b, kir::BufKind::kArg, indices);
@@ -133,11 +165,11 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   int64_t shared = gpu ? static_cast<int64_t>(shape.rank()) : 0;
   if (!gpu && !to_operand.empty() && cycles >= policy::kSharedScatterCycles)
     shared = *std::min_element(to_operand.begin(), to_operand.end());
-  const std::vector<bool> own = OwnPlaces(node.attrs<ScatterAttrs>(), shared, shape, updates_shape);
+  const std::vector<bool> own = OwnPlaces(attrs, shared, shape, updates_shape);
   if (gpu) {
     int64_t own_points = 1;
     for (size_t d = 0; d < own.size(); ++d) own_points *= own[d] ? updates_shape.dims[d] : 1;
-    owners = OwnersOf(node.attrs<ScatterAttrs>(), shape, own_points, *p_.target);
+    owners = OwnersOf(attrs, shape, own_points, *p_.target);
     if (owners.count > 1) owner = b.AddDim(kir::Size::Of(owners.count));
   }
   for (size_t d = 0; d < own.size(); ++d) {
@@ -244,7 +276,6 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     made.buffers.push_back({BoundBuffer::Kind::kWrite, {id, i}});
     views.push_back(results[i]);
   }
-  for (uint32_t i = 0; i < count; ++i) Bind({id, i}, results[i]);
   AddOwnKernel(std::move(made), views, out, target::Work{.serial = cycles});
   return true;
 }
