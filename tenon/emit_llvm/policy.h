@@ -34,8 +34,6 @@ inline constexpr size_t kMathRegisters = 5;
 /// of them lies is known then, and what is asked about it.
 inline constexpr int kAskingRowCost = 128;
 inline constexpr int kAskingRowVectors = 8;
-/// Transposing tiles have as many copies as lanes: of bodies that cost at most so much.
-inline constexpr int kTileCost = 60;
 /// Tiles go through blocks of so many elements a side, which keep the pages of both sides in the TLB while their lines
 /// are in use.
 inline constexpr int64_t kTileBlock = 64;

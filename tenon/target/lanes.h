@@ -39,6 +39,8 @@ inline double TransposedMove(int bytes, int lanes, int vector_bytes) {
   const int rounds = std::bit_width(static_cast<unsigned>(lanes)) - 1;
   return (kContiguousMove + rounds) * Registers(bytes, lanes, vector_bytes);
 }
+/// Tiles have as many copies of their body as lanes: of those that cost at most so much (OpCosts).
+inline constexpr int kTileCost = 60;
 /// The side of such tiles in vectors of `lanes`, no longer than the extents that are cut into them; 0: too short.
 inline int TileSide(int64_t lanes, int64_t rows, int64_t columns) {
   constexpr int64_t kShortest = 4, kLongest = 16;

@@ -34,3 +34,17 @@ module @rows_of_bytes {
     return %1 : tensor<500x32xui8>
   }
 }
+
+// -----
+
+// Bytes that lie the other way round are turned in tiles, however many of a short dim are written out.
+// CHECK: define void @tenon_
+// CHECK: load <16 x i8>
+// CHECK: shufflevector <16 x i8>
+// CHECK: store <16 x i8>
+module @bytes_turned {
+  func.func @main(%x: tensor<3x40x5x60xui8>) -> tensor<3x60x5x40xui8> {
+    %y = stablehlo.transpose %x, dims = [0, 3, 2, 1] : (tensor<3x40x5x60xui8>) -> tensor<3x60x5x40xui8>
+    return %y : tensor<3x60x5x40xui8>
+  }
+}

@@ -256,6 +256,46 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   }
 }
 
+namespace {
+
+/// Whether tiles turn what the access reads along v: its elements are neighbours along `d`.
+bool TurnedByTiles(const Analysis& an, const Access& access, DimId v, DimId d) {
+  if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty() || !(access.dims & Bit(v))) return false;
+  const double along = AccessCost(an, access, d);
+  return AccessCost(an, access, v) == kStrided && (along == kContiguous || along == kReversed);
+}
+
+/// Square tiles of vectors along one dim and rows along another.
+struct Tiles {
+  int dim = -1;  ///< -1: no reads want them.
+  int side = 0;
+};
+
+/// The tiles of vectors of `lanes` along v, with whichever other dim more reads are contiguous along.
+Tiles TilesFor(const Analysis& an, const llvm::SmallVector<DimId, 4>& others, const std::vector<const Access*>& read,
+               DimId v, unsigned lanes, int cost) {
+  Tiles tiles;
+  if (cost > target::kTileCost) return tiles;
+  int64_t most = 0;
+  for (DimId d : others) {
+    if (d == v || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
+    const int64_t turned =
+        std::count_if(read.begin(), read.end(), [&](const Access* access) { return TurnedByTiles(an, *access, v, d); });
+    if (turned <= most) continue;
+    most = turned;
+    tiles.dim = static_cast<int>(d);
+  }
+  const auto extent = [&](int d) {
+    const kir::Size size = an.kernel.dims[static_cast<DimId>(d)].extent;
+    return size.is_param() ? std::numeric_limits<int64_t>::max() : size.baked;
+  };
+  if (tiles.dim >= 0) tiles.side = target::TileSide(lanes, extent(static_cast<int>(v)), extent(tiles.dim));
+  if (tiles.side == 0) tiles.dim = -1;
+  return tiles;
+}
+
+}  // namespace
+
 StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promoted, isa::IsaLevel isa, bool vectorise) {
   StagePlan plan;
   DimMask reduced = 0;
@@ -297,14 +337,26 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     (is_inner ? read : read_once).push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
 
-  auto cost_of = [&](DimId v, unsigned lanes, double registers = 1) {
+  const auto tiles_for = [&](DimId v, unsigned lanes) {
+    return stage.reduces.empty() ? TilesFor(an, plan.outside, read, v, lanes, an.Cost(needed, Bit(v))) : Tiles();
+  };
+  auto cost_of = [&](DimId v, unsigned lanes, double registers, const Tiles& tiles) {
     const bool sums_lanes = reduced & Bit(v);
     double cost = registers * 0.25 * an.Cost(inner, Bit(v)) + 1;
     bool contiguous = false;
     std::vector<const Access*> written, written_once;
     for (size_t i = 0; i < stores.size(); ++i)
       (an.RunsAfterReduce(stage, stage.stores[i]) ? written_once : written).push_back(&stores[i]);
-    cost += MoveCost(an, read, false, v, lanes, isa, &contiguous);
+    std::vector<const Access*> moved;
+    for (const Access* access : read) {
+      if (tiles.dim < 0 || !TurnedByTiles(an, *access, v, static_cast<DimId>(tiles.dim))) {
+        moved.push_back(access);
+        continue;
+      }
+      const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
+      cost += target::TransposedMove(bytes, tiles.side, isa::VectorBytes(isa)) * lanes / tiles.side;
+    }
+    cost += MoveCost(an, moved, false, v, lanes, isa, &contiguous);
     cost += 1.5 * MoveCost(an, written, true, v, lanes, isa, &contiguous);
     if (!sums_lanes) {
       cost += (registers * 0.25 * an.Cost(once, Bit(v)) + MoveCost(an, read_once, false, v, lanes, isa, &contiguous) +
@@ -326,9 +378,9 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   double best = 0.25 * an.Cost(inner, ~DimMask{0}) + 1 + static_cast<double>(read.size()) +
                 (0.25 * an.Cost(once, ~DimMask{0}) + static_cast<double>(read_once.size() + stores.size())) / times;
 
-  auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1) {
+  auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1, const Tiles& tiles = {}) {
     if (lanes < 2) return;
-    const double cost = cost_of(v, lanes, registers);
+    const double cost = cost_of(v, lanes, registers, tiles);
     if (cost < best) {
       best = cost;
       plan.kind = kind;
@@ -350,7 +402,8 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     if (!legal) continue;
     if (!any_order) in_order = v;
     const unsigned lanes = LanesFor(an, needed, stores, v, isa);
-    consider(v, StagePlan::Kind::kVector, ShortLanes(an, read, stores, v, lanes));
+    const unsigned shorter = ShortLanes(an, read, stores, v, lanes);
+    consider(v, StagePlan::Kind::kVector, shorter, 1, any_order ? tiles_for(v, shorter) : Tiles());
     // As many lanes as narrow elements are shuffled in, fewer or more than one register of the widest has.
     for (const int bytes : {1, 2}) {
       const auto narrow = static_cast<unsigned>(target::NarrowLanes(bytes));
@@ -394,39 +447,13 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   llvm::erase(plan.outside, v);
   if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty() || plan.vector_dim == in_order) return plan;
 
-  // Reads that are contiguous along another parallel dim, and not along v, want tiles.
-  double gain = 0;
-  for (DimId d : plan.outside) {
-    if (an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
-    double g = 0;
-    for (Val n : needed) {
-      const kir::Node& node = an.kernel.nodes[n];
-      if (node.op != Op::kRead) continue;
-      const Access& access = an.reads[node.attr];
-      if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty()) continue;
-      const double along = AccessCost(an, access, d);
-      if (AccessCost(an, access, v) == kStrided && (along == kContiguous || along == kReversed) &&
-          (access.dims & Bit(v))) {
-        g += 1;
-      }
-    }
-    if (g > gain) {
-      gain = g;
-      plan.tile_dim = d;
-    }
-  }
-  const auto extent = [&](int d) {
-    const kir::Size size = an.kernel.dims[static_cast<DimId>(d)].extent;
-    return size.is_param() ? std::numeric_limits<int64_t>::max() : size.baked;
-  };
-  const int side = plan.tile_dim < 0 ? 0 : target::TileSide(plan.lanes, extent(plan.vector_dim), extent(plan.tile_dim));
-  if (side > 0 && cost <= policy::kTileCost) {
+  const Tiles tiles = tiles_for(v, plan.lanes);
+  if (tiles.dim >= 0) {
     plan.kind = StagePlan::Kind::kTile;
-    plan.lanes = plan.copies = static_cast<unsigned>(side);
+    plan.tile_dim = tiles.dim;
+    plan.lanes = plan.copies = static_cast<unsigned>(tiles.side);
     plan.together = 1;
     llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
-  } else {
-    plan.tile_dim = -1;
   }
   return plan;
 }
