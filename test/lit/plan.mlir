@@ -273,3 +273,20 @@ module @complex_rows_added {
     return %y : tensor<200x3x7xcomplex<f32>>
   }
 }
+
+// -----
+
+// Rows that are part of a vector each are moved as they are, not element by element of many rows.
+// CHECK: plan "rows_of_five" {
+// CHECK: kernel v1
+// CHECK-NEXT: dim d0 parallel p0
+// CHECK-NEXT: dim d1 parallel p1
+// CHECK-NEXT: dim d2 parallel 5
+// CHECK-COUNT-1: store
+// CHECK-NOT: store
+module @rows_of_five {
+  func.func @main(%x: tensor<170x310x5xf32>) -> tensor<310x170x5xf32> {
+    %y = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<170x310x5xf32>) -> tensor<310x170x5xf32>
+    return %y : tensor<310x170x5xf32>
+  }
+}

@@ -487,9 +487,9 @@ kir::DimMask AskedDims(kir::Kernel& k) {
 }
 
 /// Innermost dims of few places: `alone` also where there is nothing but this row.
-kir::DimMask ShortRows(kir::Kernel& k, bool alone) {
+kir::DimMask ShortRows(const kir::Kernel& k, bool alone) {
   kir::DimMask rows = 0;
-  ForEachStage(k.seq, [&](kir::Stage& stage) {
+  ForEachStage(k.seq, [&](const kir::Stage& stage) {
     if (stage.dims.size() + k.outer < (alone ? 1 : 2) || stage.dims.empty()) return;
     const DimId d = stage.dims.back();
     const Size extent = k.dims[d].extent;
@@ -498,7 +498,24 @@ kir::DimMask ShortRows(kir::Kernel& k, bool alone) {
   return rows;
 }
 
+/// Numbers up to this stay in the code.
+constexpr int64_t kSmall = 8;  // structural: most that strides of structs and taps of stencils come to
+
+/// Dims whose extents stay in the code, those of `rows` too where they are short.
+kir::DimMask KeptExtents(const kir::Kernel& k, kir::DimMask rows) {
+  kir::DimMask kept = 0;
+  for (size_t d = 0; d < k.dims.size(); ++d) {
+    const int64_t most = rows & Bit(d)                             ? policy::kKnownRow
+                         : k.dims[d].kind == kir::DimKind::kReduce ? policy::kShortRow
+                                                                   : kSmall;
+    if (!k.dims[d].extent.is_param() && k.dims[d].extent.baked <= most) kept |= Bit(d);
+  }
+  return kept;
+}
+
 }  // namespace
+
+kir::DimMask KeptExtents(const kir::Kernel& k) { return KeptExtents(k, ShortRows(k, false)); }
 
 void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   std::map<int64_t, int32_t> slots;
@@ -511,16 +528,15 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   // Short rows are summed, or gone through, without a loop and masks where their length is known, and what is asked
   // about their places is known then.
   const kir::DimMask known = ShortRows(k, true) & AskedDims(k), rows = ShortRows(k, false) | known;
+  const kir::DimMask kept = KeptExtents(k, rows);
   for (size_t d = 0; d < k.dims.size(); ++d) {
-    turn(k.dims[d].extent, rows & Bit(d)                             ? policy::kKnownRow
-                           : k.dims[d].kind == kir::DimKind::kReduce ? policy::kShortRow
-                                                                     : 8);
+    if (!(kept & Bit(d))) turn(k.dims[d].extent, kSmall);
   }
   // What lies rows apart is found by one address.
-  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : 8;
+  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : kSmall;
   for (kir::Buffer& b : k.buffers) {
-    for (Size& s : b.extent) turn(s, 8);
-    for (Size& s : b.stride) turn(s, 8);
+    for (Size& s : b.extent) turn(s, kSmall);
+    for (Size& s : b.stride) turn(s, kSmall);
   }
   auto axis = [&](kir::Axis& a, int64_t keep) {
     for (kir::Term& t : a.terms) turn(t.coef, keep);
@@ -531,7 +547,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
       if (!together || &a != &at.back()) {
-        for (kir::Term& t : a.terms) turn(t.coef, 8);
+        for (kir::Term& t : a.terms) turn(t.coef, kSmall);
         turn(a.offset, near);
         continue;
       }
@@ -539,16 +555,16 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     }
     for (kir::Guard& g : guard) {
       if (g.e.terms.size() == 1 && (known & Bit(g.e.terms[0].dim))) continue;
-      axis(g.e, 8);
+      axis(g.e, kSmall);
       turn(g.lo, 0);
-      turn(g.hi, 8);
+      turn(g.hi, kSmall);
     }
   });
   ForEachStage(k.seq, [&](kir::Stage& stage) {
     for (kir::Range& r : stage.domain) {
       if (known & Bit(r.dim)) continue;
       turn(r.lo, 0);
-      turn(r.hi, 8);
+      turn(r.hi, kSmall);
     }
   });
   ForEachLoop(k.seq, [&](kir::Loop& loop) { turn(loop.trip_count, 0); });

@@ -32,6 +32,8 @@ void UnifyDims(kir::Kernel& kernel);
 void JoinStages(kir::Kernel& kernel);
 void DecideSplit(kir::Kernel& kernel, const target::Target& target);
 void FindInPlace(MadeKernel& made);
+/// The dims whose extents, all of them baked, Parameterise leaves so.
+kir::DimMask KeptExtents(const kir::Kernel& kernel);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
 /// share a slot.
 void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);

@@ -26,10 +26,10 @@ inline bool DifferInOffset(const SmallVector<kir::Axis, 4>& x, const SmallVector
   return x.back().terms == y.back().terms && x.back().start == y.back().start;
 }
 
-/// f(Stage&) for every stage, those in loops included.
-template <class F>
-void ForEachStage(kir::Seq& seq, const F& f) {
-  for (kir::Step& step : seq) {
+/// f(stage) for every stage of a kir::Seq, const or not, those in loops included.
+template <class Seq, class F>
+void ForEachStage(Seq& seq, const F& f) {
+  for (auto& step : seq) {
     if (auto* stage = std::get_if<kir::Stage>(&step.is)) {
       f(*stage);
     } else {

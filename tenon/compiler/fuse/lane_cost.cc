@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/walk.h"
@@ -26,7 +27,7 @@ constexpr int64_t kFewLanes = 4;    // structural: of the shortest vector
 class Model {
  public:
   Model(const kir::Kernel& k, const target::Target& target)
-      : k_(k), target_(target), deps_(kir::DependentDims(k)), extents_(k.dims.size()) {
+      : k_(k), target_(target), deps_(kir::DependentDims(k)), kept_(KeptExtents(k)), extents_(k.dims.size()) {
     for (size_t d = 0; d < extents_.size(); ++d) extents_[d] = k.dims[d].extent.baked;
     for (const kir::Node& node : k.nodes) {
       const auto is_place = [&](Val v) { return of_places_[v]; };
@@ -191,7 +192,7 @@ class Model {
     const int64_t hi = std::min(extent, g.hi.baked - g.e.offset.baked);
     return hi <= lo ? 0 : (hi - 1) / lanes - lo / lanes + 1;
   }
-  bool IsKnownRow(int lane) const { return lane >= 0 && extents_[static_cast<size_t>(lane)] <= policy::kKnownRow; }
+  bool IsKnownRow(int lane) const { return lane >= 0 && (kept_ & Bit(static_cast<size_t>(lane))) != 0; }
 
   double Registers(int64_t bytes, int64_t lanes) const {
     return target::Registers(static_cast<int>(bytes), static_cast<int>(lanes), vector_bytes());
@@ -205,12 +206,23 @@ class Model {
   /// dim of a stage that only moves and computes. 0 where they are none, or few.
   int64_t TileSide(const Move& m, int lane, int64_t lanes) const {
     if (!tiles_ || std::abs(Coef(*m.at, k_.buffers[m.buf], lane)) <= target::kMaxInterleaved) return 0;
+    if (BodyCost(lane) > target::kTileCost) return 0;
     int64_t side = 0;
     for (DimId d : loops_) {
       if (static_cast<int>(d) == lane || std::abs(Coef(*m.at, k_.buffers[m.buf], d)) != 1) continue;
       side = std::max<int64_t>(side, target::TileSide(lanes, here_[d], here_[static_cast<size_t>(lane)]));
     }
     return side;
+  }
+
+  /// Of what has the dim's places in lanes.
+  int BodyCost(int lane) const {
+    int cost = 0;
+    for (size_t v = 0; v < k_.nodes.size(); ++v) {
+      if (!needed_[v] || (deps_[v] & Bit(static_cast<size_t>(lane))) == 0) continue;
+      cost += target::OpCosts::Standard().Of(k_.nodes[v]);
+    }
+    return cost;
   }
 
   double MoveCycles(const std::vector<Move>& moves, int lane, int64_t lanes) const {
@@ -344,17 +356,15 @@ class Model {
     if (lane >= 0) {
       const int64_t extent = here_[static_cast<size_t>(lane)];
       // A row that is one vector, if need be a shorter one, needs no loop.
-      const bool one = IsKnownRow(lane) && extent >= kFewLanes && extent <= lanes &&
-                       std::has_single_bit(static_cast<uint64_t>(extent));
-      const bool whole = one || extent % lanes == 0;
+      const bool one = IsKnownRow(lane) && extent <= lanes;
+      const bool shorter = one && extent >= kFewLanes && std::has_single_bit(static_cast<uint64_t>(extent));
+      const bool whole = shorter || extent % lanes == 0;
       const double rows = columns ? std::min(Points(reduced, -1, 1), policy::kRowsTogether) : 1;
       // Reductions of known rows are written out.
       const bool written_out = reduced != 0 && !columns && IsKnownRow(lane);
-      cycles +=
-          Points(around, -1, 1) / rows *
-          ((one || written_out ? policy::kRowCycles : policy::kLoopCycles) + (whole         ? 0
-                                                                              : written_out ? policy::kKnownMaskCycles
-                                                                                            : policy::kMaskCycles));
+      const bool written = one || written_out;
+      const double ends = whole ? 0 : written ? policy::kKnownMaskCycles : policy::kMaskCycles;
+      cycles += Points(around, -1, 1) / rows * ((written ? policy::kRowCycles : policy::kLoopCycles) + ends);
       if (columns && sums > policy::kSumsInRegisters)
         cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
@@ -375,6 +385,7 @@ class Model {
   const kir::Kernel& k_;
   const target::Target& target_;
   std::vector<DimMask> deps_;
+  const DimMask kept_;
   std::vector<int64_t> extents_;
   std::vector<bool> of_places_;  ///< Whole numbers that only places decide.
   // Of the stage at hand.
