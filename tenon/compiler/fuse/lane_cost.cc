@@ -24,6 +24,12 @@ using kir::Val;
 constexpr int64_t kMostLanes = 16;  // structural: bytes are shuffled in so many
 constexpr int64_t kFewLanes = 4;    // structural: of the shortest vector
 
+/// Square tiles of vectors along one dim and rows along another, of a stage that only moves and computes.
+struct Tiles {
+  int dim = -1;  ///< Of the rows; -1: there are none.
+  int64_t side = 1;
+};
+
 class Model {
  public:
   Model(const kir::Kernel& k, const target::Target& target)
@@ -176,6 +182,7 @@ class Model {
     const SmallVector<kir::Axis, 4>* at;
     bool guarded;
     bool store;
+    bool turned;  ///< In tiles.
     DimMask dims;
     bool reduced;
     double share = 1;  ///< Of its vectors: those for which something is moved.
@@ -202,17 +209,37 @@ class Model {
   }
   int vector_bytes() const { return static_cast<int>(target_.vector_bytes); }
 
-  /// The side of the square tiles in which the move's elements are turned into lanes: they are neighbours along another
-  /// dim of a stage that only moves and computes. 0 where they are none, or few.
-  int64_t TileSide(const Move& m, int lane, int64_t lanes) const {
-    if (!tiles_ || std::abs(Coef(*m.at, k_.buffers[m.buf], lane)) <= target::kMaxInterleaved) return 0;
-    if (BodyCost(lane) > target::kTileCost) return 0;
-    int64_t side = 0;
-    for (DimId d : loops_) {
-      if (static_cast<int>(d) == lane || std::abs(Coef(*m.at, k_.buffers[m.buf], d)) != 1) continue;
-      side = std::max<int64_t>(side, target::TileSide(lanes, here_[d], here_[static_cast<size_t>(lane)]));
+  /// Whether tiles turn the read into lanes: vectors along `lane`, what lies side by side along another dim.
+  bool IsTurned(const kir::Read& read, int lane, DimId along) const {
+    const kir::Buffer& buffer = k_.buffers[read.buf];
+    for (const kir::Axis& a : read.at) {
+      if (a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)))) return false;
     }
-    return side;
+    return read.guard.empty() && !IsComplex(buffer.type) && std::abs(Coef(read.at, buffer, lane)) > 1 &&
+           std::abs(Coef(read.at, buffer, static_cast<int>(along))) == 1;
+  }
+  /// Vectors of at most so many lanes along a dim, and rows along that which most reads want.
+  Tiles TilesOf(int lane, int64_t lanes) const {
+    Tiles tiles;
+    if (!tiles_ || BodyCost(lane) > target::kTileCost) return tiles;
+    int most = 0, bytes = 0;
+    for (DimId d : loops_) {
+      if (static_cast<int>(d) == lane || d < k_.outer) continue;
+      int turned = 0, narrowest = 8;  // structural: bytes of the widest
+      for (size_t v = 0; v < k_.nodes.size(); ++v) {
+        if (!needed_[v] || k_.nodes[v].op != Op::kRead || !IsTurned(k_.reads[k_.nodes[v].attr], lane, d)) continue;
+        ++turned;
+        narrowest = std::min(narrowest, ByteWidth(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type));
+      }
+      if (turned <= most) continue;
+      most = turned;
+      bytes = narrowest;
+      tiles.dim = static_cast<int>(d);
+    }
+    if (tiles.dim < 0) return tiles;
+    tiles.side =
+        target::TileSide(bytes, lanes, here_[static_cast<size_t>(tiles.dim)], here_[static_cast<size_t>(lane)]);
+    return tiles.side > 0 ? tiles : Tiles();
   }
 
   /// Of what has the dim's places in lanes.
@@ -243,9 +270,8 @@ class Model {
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
       if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
         cycles += times * target::kContiguousMove * (coef == 1 ? Registers(bytes, lanes) : 1);
-      } else if (const int64_t side = by_data || m.guarded || m.store ? 0 : TileSide(m, lane, lanes)) {
-        cycles += times * target::TransposedMove(bytes, static_cast<int>(side), vector_bytes()) *
-                  static_cast<double>(lanes / side);
+      } else if (m.turned) {
+        cycles += times * target::TransposedMove(bytes, static_cast<int>(lanes), vector_bytes());
       } else if (coef == -1) {
         cycles += times * target::kReversedMove * Registers(bytes, lanes);
       } else if (by_data || m.guarded || target::ShuffledLanes(bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
@@ -297,11 +323,13 @@ class Model {
     if (lane < 0) return Cycles(stage, lane, 1);
     const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
     const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
-    const double cycles = Cycles(stage, lane, lanes);
-    const bool differs = narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes;
-    return differs ? std::min(cycles, Cycles(stage, lane, narrow)) : cycles;
+    double cycles = Cycles(stage, lane, lanes);
+    if (narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes)
+      cycles = std::min(cycles, Cycles(stage, lane, narrow));
+    const Tiles tiles = TilesOf(lane, lanes);
+    return tiles.dim < 0 ? cycles : std::min(cycles, Cycles(stage, lane, tiles.side, tiles));
   }
-  double Cycles(const kir::Stage& stage, int lane, int64_t lanes) const {
+  double Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {}) const {
     const double registers = Registers(widest_, lanes);
     double cycles = 0;
     std::vector<Move> moves;
@@ -310,7 +338,8 @@ class Model {
       if (!needed_[v]) continue;
       if (node.op == Op::kRead) {
         const kir::Read& read = k_.reads[node.attr];
-        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, deps_[v], reduced_[v]});
+        const bool turned = tiles.dim >= 0 && IsTurned(read, lane, static_cast<DimId>(tiles.dim));
+        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, turned, deps_[v], reduced_[v]});
         for (const kir::Guard& g : read.guard) {
           // Asked where its dims are known, and met with the others of the read.
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
@@ -341,8 +370,15 @@ class Model {
     DimMask all = Bit(k_.outer) - 1;
     for (DimId d : stage.dims) all |= Bit(d);
     for (const kir::Store& s : stage.stores)
-      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, deps_[s.value] | DimsOf(s.at), reduced_[s.value]});
+      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, false, deps_[s.value] | DimsOf(s.at), reduced_[s.value]});
     cycles += MoveCycles(moves, lane, lanes);
+    if (tiles.dim >= 0) {
+      // The last tiles go over some rows once more.
+      const int64_t rows = here_[static_cast<size_t>(tiles.dim)];
+      const auto whole = static_cast<double>((rows + tiles.side - 1) / tiles.side * tiles.side);
+      cycles += Points(all, lane, lanes) / static_cast<double>(tiles.side) * target::kTileCycles;
+      return cycles * whole / static_cast<double>(std::max<int64_t>(1, rows));
+    }
     // Loops: each run of one costs something, and what does not fill a vector is masked. Sums of columns take several
     // rows at once, and as many of them as registers hold cost nothing to keep.
     DimMask around = all, reduced = 0;

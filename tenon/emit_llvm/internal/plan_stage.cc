@@ -276,20 +276,25 @@ Tiles TilesFor(const Analysis& an, const llvm::SmallVector<DimId, 4>& others, co
                DimId v, unsigned lanes, int cost) {
   Tiles tiles;
   if (cost > target::kTileCost) return tiles;
-  int64_t most = 0;
+  int most = 0, bytes = 0;
   for (DimId d : others) {
     if (d == v || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
-    const int64_t turned =
-        std::count_if(read.begin(), read.end(), [&](const Access* access) { return TurnedByTiles(an, *access, v, d); });
+    int turned = 0, narrowest = 8;  // structural: bytes of the widest
+    for (const Access* access : read) {
+      if (!TurnedByTiles(an, *access, v, d)) continue;
+      ++turned;
+      narrowest = std::min(narrowest, ByteWidth(an.kernel.buffers[access->buf].type));
+    }
     if (turned <= most) continue;
     most = turned;
+    bytes = narrowest;
     tiles.dim = static_cast<int>(d);
   }
   const auto extent = [&](int d) {
     const kir::Size size = an.kernel.dims[static_cast<DimId>(d)].extent;
     return size.is_param() ? std::numeric_limits<int64_t>::max() : size.baked;
   };
-  if (tiles.dim >= 0) tiles.side = target::TileSide(lanes, extent(static_cast<int>(v)), extent(tiles.dim));
+  if (tiles.dim >= 0) tiles.side = target::TileSide(bytes, lanes, extent(static_cast<int>(v)), extent(tiles.dim));
   if (tiles.side == 0) tiles.dim = -1;
   return tiles;
 }
@@ -337,9 +342,6 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     (is_inner ? read : read_once).push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
 
-  const auto tiles_for = [&](DimId v, unsigned lanes) {
-    return stage.reduces.empty() ? TilesFor(an, plan.outside, read, v, lanes, an.Cost(needed, Bit(v))) : Tiles();
-  };
   auto cost_of = [&](DimId v, unsigned lanes, double registers, const Tiles& tiles) {
     const bool sums_lanes = reduced & Bit(v);
     double cost = registers * 0.25 * an.Cost(inner, Bit(v)) + 1;
@@ -354,7 +356,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
         continue;
       }
       const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
-      cost += target::TransposedMove(bytes, tiles.side, isa::VectorBytes(isa)) * lanes / tiles.side;
+      cost += target::TransposedMove(bytes, tiles.side, isa::VectorBytes(isa));
     }
     cost += MoveCost(an, moved, false, v, lanes, isa, &contiguous);
     cost += 1.5 * MoveCost(an, written, true, v, lanes, isa, &contiguous);
@@ -378,17 +380,18 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   double best = 0.25 * an.Cost(inner, ~DimMask{0}) + 1 + static_cast<double>(read.size()) +
                 (0.25 * an.Cost(once, ~DimMask{0}) + static_cast<double>(read_once.size() + stores.size())) / times;
 
+  Tiles best_tiles;
   auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1, const Tiles& tiles = {}) {
     if (lanes < 2) return;
     const double cost = cost_of(v, lanes, registers, tiles);
     if (cost < best) {
       best = cost;
+      best_tiles = tiles;
       plan.kind = kind;
       plan.vector_dim = v;
       plan.lanes = lanes;
     }
   };
-  int in_order = -1;  // A dim along which vectors are stored in the order of the loops, or not at all.
   for (auto it = parallel.rbegin(); it != parallel.rend(); ++it) {
     const DimId v = *it;
     bool legal = true, any_order = true;
@@ -400,10 +403,13 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
           StoreAllows(an, stage.stores[i], stores[i], v, alone && stage.reduces.empty() && v == plan.outside.back());
     }
     if (!legal) continue;
-    if (!any_order) in_order = v;
     const unsigned lanes = LanesFor(an, needed, stores, v, isa);
     const unsigned shorter = ShortLanes(an, read, stores, v, lanes);
-    consider(v, StagePlan::Kind::kVector, shorter, 1, any_order ? tiles_for(v, shorter) : Tiles());
+    consider(v, StagePlan::Kind::kVector, shorter);
+    const Tiles tiles = any_order && stage.reduces.empty()
+                            ? TilesFor(an, plan.outside, read, v, shorter, an.Cost(needed, Bit(v)))
+                            : Tiles();
+    if (tiles.dim >= 0) consider(v, StagePlan::Kind::kTile, static_cast<unsigned>(tiles.side), 1, tiles);
     // As many lanes as narrow elements are shuffled in, fewer or more than one register of the widest has.
     for (const int bytes : {1, 2}) {
       const auto narrow = static_cast<unsigned>(target::NarrowLanes(bytes));
@@ -445,16 +451,11 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     plan.masked_only = false;
   }
   llvm::erase(plan.outside, v);
-  if (plan.kind != StagePlan::Kind::kVector || !stage.reduces.empty() || plan.vector_dim == in_order) return plan;
-
-  const Tiles tiles = tiles_for(v, plan.lanes);
-  if (tiles.dim >= 0) {
-    plan.kind = StagePlan::Kind::kTile;
-    plan.tile_dim = tiles.dim;
-    plan.lanes = plan.copies = static_cast<unsigned>(tiles.side);
-    plan.together = 1;
-    llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
-  }
+  if (plan.kind != StagePlan::Kind::kTile) return plan;
+  plan.tile_dim = best_tiles.dim;
+  plan.copies = plan.lanes;
+  plan.together = 1;
+  llvm::erase(plan.outside, static_cast<DimId>(plan.tile_dim));
   return plan;
 }
 
