@@ -21,16 +21,35 @@ struct Reflector {
   }
 };
 
+/// Sweeps in which a value must be found, and every how many of them the shift is another one.
+constexpr int kSweeps = 60, kEvery = 10;
+
+/// The first row of the block of a Hessenberg matrix that ends with row `last`: what is below the diagonal before it is
+/// negligible. size(i, j): of an entry; of the largest ones about 1.
+template <class R, class SizeAt>
+int64_t FirstOfBlock(int64_t last, int64_t rows, int sweeps, const SizeAt& size) {
+  constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
+  // Where that did not help, what rounding the largest entries may have left goes too.
+  const R least = sweeps > kEvery ? kEpsilon : std::numeric_limits<R>::min() * static_cast<R>(rows) / kEpsilon;
+  int64_t first = last;
+  for (; first > 0; --first) {
+    const R around = size(first - 1, first - 1) + size(first, first);
+    if (size(first, first - 1) <= std::max(least, kEpsilon * around)) break;
+  }
+  return first;
+}
+
 template <class R>
 class Iteration {
  public:
   Iteration(const Block<R>& t, bool form, const Block<R>* q) : t_(t), form_(form), q_(q) {}
 
   bool Run() {
-    constexpr int kSweeps = 60;
     int sweeps = 0;
     for (int64_t last = t_.rows - 1; last > 0;) {
-      const int64_t first = FirstOf(last);
+      const int64_t first =
+          FirstOfBlock<R>(last, t_.rows, sweeps, [&](int64_t i, int64_t j) { return std::abs(At(i, j)); });
+      if (first > 0) At(first, first - 1) = 0;
       if (first + 1 < last) {
         if (++sweeps > kSweeps) return false;
         Sweep(first, last, sweeps);
@@ -45,20 +64,6 @@ class Iteration {
 
  private:
   R& At(int64_t i, int64_t j) const { return *t_.at(i, j); }
-
-  /// The first row of the block that ends with that one; what is negligible above it becomes zero.
-  int64_t FirstOf(int64_t last) const {
-    constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
-    const R vanishing = std::numeric_limits<R>::min() * static_cast<R>(t_.rows) / kEpsilon;
-    int64_t first = last;
-    for (; first > 0; --first) {
-      const R around = std::abs(At(first - 1, first - 1)) + std::abs(At(first, first));
-      if (std::abs(At(first, first - 1)) > std::max(vanishing, kEpsilon * around)) continue;
-      At(first, first - 1) = 0;
-      break;
-    }
-    return first;
-  }
 
   /// Rows k ... of columns `from` on, and these columns, lose what the reflector takes of them.
   void Turn(const Reflector<R>& h, int64_t k, int64_t count, int64_t from, int64_t first, int64_t last) const {
@@ -87,7 +92,6 @@ class Iteration {
   }
 
   void Sweep(int64_t first, int64_t last, int sweeps) const {
-    constexpr int kEvery = 10;
     // The sum and the product of both shifts: eigenvalues of the last two rows and columns, or, where these do not
     // lead anywhere, of the size of what is left.
     R a = At(last - 1, last - 1), b = At(last - 1, last), c = At(last, last - 1), d = At(last, last);
@@ -206,22 +210,12 @@ struct ComplexRotation {
 template <class R>
 bool MakeTriangular(const Block<Complex<R>>& t, bool form, const Block<Complex<R>>* q) {
   using C = Complex<R>;
-  constexpr R kEpsilon = std::numeric_limits<R>::epsilon();
-  constexpr int kSweeps = 60, kEvery = 10;
   const int64_t n = t.rows;
-  const R vanishing = std::numeric_limits<R>::min() * static_cast<R>(n) / kEpsilon;
   const auto& turn_pair = internal::ColumnsHere<C>().turn_pair;
   int sweeps = 0;
   for (int64_t last = n - 1; last > 0;) {
-    // Where that did not help, what rounding the largest entries may have left goes too.
-    const R least = sweeps > kEvery ? kEpsilon : vanishing;
-    int64_t first = last;
-    for (; first > 0; --first) {
-      const R around = Size(t.Get(first - 1, first - 1)) + Size(t.Get(first, first));
-      if (Size(t.Get(first, first - 1)) > std::max(least, kEpsilon * around)) continue;
-      t.Set(first, first - 1, C(0));
-      break;
-    }
+    const int64_t first = FirstOfBlock<R>(last, n, sweeps, [&](int64_t i, int64_t j) { return Size(t.Get(i, j)); });
+    if (first > 0) t.Set(first, first - 1, C(0));
     if (first == last) {
       --last;
       sweeps = 0;

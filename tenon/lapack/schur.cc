@@ -51,30 +51,48 @@ struct Schur {
   Vector<ComplexOf<Real<T>>> values;
 };
 
-/// Turns the block of order 2 at k so that its diagonal has equal entries.
+/// Rows and columns k and k + 1, and those columns of q, turn by an angle.
 template <class T>
-void EqualDiagonal(Schur<T>& schur, Eigen::Index k, bool vectors) {
+void TurnPair(Schur<T>& schur, Eigen::Index k, T cosine, T sine, bool vectors) {
   Matrix<T>& t = schur.t;
-  const Eigen::Index n = t.rows();
+  const Eigen::Index rest = t.rows() - k;
+  const auto turn = [&](auto&& x, auto&& y) {
+    const Vector<T> before = x;
+    x = cosine * before + sine * y.eval();
+    y = cosine * y.eval() - sine * before;
+  };
+  Vector<T> upper = t.row(k).tail(rest), lower = t.row(k + 1).tail(rest);
+  turn(upper, lower);
+  t.row(k).tail(rest) = upper;
+  t.row(k + 1).tail(rest) = lower;
+  turn(t.col(k).head(k + 2), t.col(k + 1).head(k + 2));
+  if (vectors) turn(schur.q.col(k), schur.q.col(k + 1));
+}
+
+/// Turns the block of order 2 at k so that its diagonal has equal entries, and, where its eigenvalues prove to be real
+/// then, so that it is triangular.
+template <class T>
+void Standardise(Schur<T>& schur, Eigen::Index k, bool vectors) {
+  Matrix<T>& t = schur.t;
   // By an angle x with (a - d) cos 2x + (b + c) sin 2x = 0.
   T sum = t(k, k + 1) + t(k + 1, k), difference = t(k, k) - t(k + 1, k + 1);
   if (difference != T(0)) {
     if (sum < 0) sum = -sum, difference = -difference;
     const T size = std::hypot(sum, difference);
-    const T cosine = std::sqrt((1 + sum / size) / 2), sine = -difference / size / (2 * cosine);
-    const auto turn = [&](auto&& x, auto&& y) {
-      const Vector<T> before = x;
-      x = cosine * before + sine * y.eval();
-      y = cosine * y.eval() - sine * before;
-    };
-    Vector<T> upper = t.row(k).tail(n - k), lower = t.row(k + 1).tail(n - k);
-    turn(upper, lower);
-    t.row(k).tail(n - k) = upper;
-    t.row(k + 1).tail(n - k) = lower;
-    turn(t.col(k).head(k + 2), t.col(k + 1).head(k + 2));
-    if (vectors) turn(schur.q.col(k), schur.q.col(k + 1));
+    const T cosine = std::sqrt((1 + sum / size) / 2);
+    TurnPair(schur, k, cosine, -difference / size / (2 * cosine), vectors);
     t(k, k) = t(k + 1, k + 1) = (t(k, k) + t(k + 1, k + 1)) / 2;
   }
+  const T middle = t(k, k), b = t(k, k + 1), c = t(k + 1, k);
+  if (c == T(0) || (b != T(0) && (b < 0) != (c < 0))) return;
+  // The eigenvector (sqrt |b|, sqrt |c|) of middle + apart becomes the first column.
+  const T x = std::sqrt(std::abs(b)), y = std::sqrt(std::abs(c)), apart = std::copysign(x * y, b);
+  const T length = std::hypot(x, y);
+  TurnPair(schur, k, x / length, y / length, vectors);
+  t(k, k) = middle + apart;
+  t(k + 1, k + 1) = middle - apart;
+  t(k, k + 1) = b - c;
+  t(k + 1, k) = 0;
 }
 
 enum class Wanted { kValues, kForm, kVectors };
@@ -110,11 +128,10 @@ bool Decompose(const Entries<const T>& a, int64_t n, Wanted wanted, Schur<T>& sc
         schur.values[k] = schur.t(k, k);
         continue;
       }
-      EqualDiagonal(schur, k, vectors);
-      const T b = schur.t(k, k + 1), c = schur.t(k + 1, k);
-      const T imaginary = (b < 0) == (c < 0) ? T(0) : std::sqrt(std::abs(b)) * std::sqrt(std::abs(c));
+      Standardise(schur, k, vectors);
+      const T imaginary = std::sqrt(std::abs(schur.t(k, k + 1))) * std::sqrt(std::abs(schur.t(k + 1, k)));
       schur.values[k] = {schur.t(k, k), imaginary};
-      schur.values[k + 1] = {schur.t(k, k), -imaginary};
+      schur.values[k + 1] = {schur.t(k + 1, k + 1), -imaginary};
       ++k;
     }
   } else {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <random>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -56,9 +57,10 @@ TYPED_TEST(SchurForms, GehrdOfNothingAsksForNoRows) {
   EXPECT_TRUE(s.ok()) << s.ToString();
 }
 
-/// Forms and values of `a`, with what LAPACK says of them.
+/// Forms and values of `a`, with what LAPACK says of them. Bounds are for about two sweeps per eigenvalue: `sweeps`
+/// times as many round as often.
 template <class T>
-void ExpectGees(Array& a, int64_t batch, int64_t n) {
+void ExpectGees(Array& a, int64_t batch, int64_t n, int sweeps = 1) {
   constexpr bool kReal = std::is_floating_point_v<T>;
   Array t = a, q = a, w = Array::Of<T>({batch, n}), imaginary = w, selected = Array::Of<int32_t>({batch}),
         info = selected;
@@ -71,7 +73,7 @@ void ExpectGees(Array& a, int64_t batch, int64_t n) {
     EXPECT_EQ(info.as<int32_t>()[i], 0);
     const Exact x(a.as<T>() + i * n * n, n, n), form(t.as<T>() + i * n * n, n, n), y(q.as<T>() + i * n * n, n, n);
     EXPECT_LE(Distance(Times(Adjoint(y), y), Unit(n)), Bound<T>(n, n) * std::sqrt(static_cast<long double>(n)));
-    EXPECT_LE(Distance(Times(Times(y, form), Adjoint(y)), x), Bound<T>(n, n) * Norm(x));
+    EXPECT_LE(Distance(Times(Times(y, form), Adjoint(y)), x), sweeps * Bound<T>(n, n) * Norm(x));
     for (int64_t col = 0; col < n; ++col) {
       EXPECT_EQ(form(col, col).real(), std::real(w.as<T>()[i * n + col]));
       for (int64_t row = col + (kReal ? 2 : 1); row < n; ++row) EXPECT_EQ(form(row, col), Wide(0));
@@ -221,6 +223,56 @@ TYPED_TEST(SchurForms, GeevOfMatricesWithFewVectors) {
     a.as<T>()[3 * n * n + j * n + (j + 1) % n] = T(1);
   }
   ExpectGeev<T>(a, 4, n);
+}
+
+/// Whole matrices that are similar to a block of Jordan's form: eigenvalues that rounding makes real or complex.
+TYPED_TEST(SchurForms, NearlyDefectiveMatricesHaveFormsAndVectors) {
+  using T = TypeParam;
+  std::mt19937 random(71);
+  const auto whole = [&](int lowest, int highest) {
+    return std::uniform_int_distribution<int>(lowest, highest)(random);
+  };
+  for (const int64_t n : {2, 3, 4}) {
+    SCOPED_TRACE(testing::Message() << "n " << n);
+    constexpr int64_t batch = 2000;
+    Array a = Array::Of<T>({batch, n, n});
+    for (int64_t i = 0; i < batch; ++i) {
+      T* x = a.as<T>() + i * n * n;
+      for (int64_t j = 0; j < n; ++j) {
+        x[j * n + j] = T(1);
+        if (j > 0) x[j * n + j - 1] = T(1);
+      }
+      // Rows are added to others, and the columns subtracted that makes it a similarity.
+      for (int step = 0; step < 4; ++step) {
+        const int64_t to = whole(0, static_cast<int>(n) - 1), from = (to + whole(1, static_cast<int>(n) - 1)) % n;
+        const T by(static_cast<typename Traits<T>::Real>(whole(-2, 2)));
+        for (int64_t col = 0; col < n; ++col) x[col * n + to] += by * x[col * n + from];
+        for (int64_t row = 0; row < n; ++row) x[from * n + row] -= by * x[to * n + row];
+      }
+    }
+    ExpectGees<T>(a, batch, n, 3);
+    ExpectGeev<T>(a, batch, n);
+  }
+}
+
+/// Below a diagonal of zeros nothing is small beside it.
+TYPED_TEST(SchurForms, GradedMatricesOfFewEntriesHaveFormsAndVectors) {
+  using T = TypeParam;
+  using Real = typename Traits<T>::Real;
+  constexpr int64_t n = 9;
+  const struct {
+    int64_t row, col;
+    double value;
+  } entries[] = {{2, 6, -0x1.80150bc95d7fcp-51}, {3, 0, -0x1.a2e7ac91087f3p-76}, {3, 4, 0x1.61c64e360a363p-51},
+                 {3, 7, -0x1.a64de4092ac9fp-28}, {4, 5, 0x1.4e842b174d637p-21},  {5, 0, -0x1.1c0d94bca7960p-80},
+                 {5, 4, 0x1.eff8dcd3f5ee0p-8},   {5, 6, -0x1.6b52b2eba87f1p-74}, {5, 8, 0x1.da0e6f4317e9fp-28},
+                 {6, 2, 0x1.feb02bdb8473ep-18},  {6, 4, -0x1.1eef91717967ep-20}, {7, 1, -0x1.f4bcb31e9b044p-16},
+                 {8, 0, -0x1.e9c060bc21baep-26}, {8, 2, 0x1.5c8e136be4819p-32},  {8, 4, 0x1.524c8f3fa8cb1p-57},
+                 {8, 5, 0x1.e9d6bc6ffe4a3p-40},  {8, 6, 0x1.5e2a4d2beb951p-37}};
+  Array a = Array::Of<T>({1, n, n});
+  for (const auto& [row, col, value] : entries) a.as<T>()[col * n + row] = T(static_cast<Real>(value));
+  ExpectGees<T>(a, 1, n);
+  ExpectGeev<T>(a, 1, n);
 }
 
 TYPED_TEST(SchurForms, MatricesOfAlikeRowsHaveFormsAndVectors) {

@@ -118,6 +118,19 @@ TYPED_TEST(Triangular, GetrfNamesTheFirstPivotThatIsZero) {
   EXPECT_TRUE(std::isnan(std::real(lu.as<T>()[5 * n * n - 1])));
 }
 
+TYPED_TEST(Triangular, GetrfMovesNoRowForNaN) {
+  using T = TypeParam;
+  for (const int64_t n : {2, 40}) {
+    Array a = Array::Of<T>({n, n}), lu = a, pivots = Array::Of<int32_t>({n}), info = Array::Of<int32_t>({});
+    Fill<T>(a, 27);
+    for (int64_t col = 0; col < n; ++col) std::fill_n(a.as<T>() + col * n + col + 1, n - col - 1, T(0));
+    a.as<T>()[(n / 8) * (n + 1)] = T(std::numeric_limits<typename Traits<T>::Real>::quiet_NaN());
+    const Status s = CallRoutine(Target(Traits<T>::kLetter, "getrf"), {&a}, {&lu, &pivots, &info});
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    for (int64_t i = 0; i < n; ++i) EXPECT_EQ(pivots.as<int32_t>()[i], i + 1) << n;
+  }
+}
+
 TYPED_TEST(Triangular, TrsmSolvesFromEitherSide) {
   using T = TypeParam;
   const T nan(std::numeric_limits<typename Traits<T>::Real>::quiet_NaN());

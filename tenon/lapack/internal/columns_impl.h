@@ -468,7 +468,7 @@ void Eliminate(const Block<S>& a, int64_t j, const F& factor) {
   }
 }
 
-/// The first row, from j on, of the largest number in column j. NaN is none.
+/// The first row, from j on, of the largest number in column j; j where there is NaN. NaN elsewhere is none.
 template <class S>
 int64_t PivotOf(const Block<S>& a, int64_t j) {
   using R = RealOf<S>;
@@ -483,6 +483,7 @@ int64_t PivotOf(const Block<S>& a, int64_t j) {
   R most = 0;
   for (int64_t i = 0; i < N::kCount; ++i) most = std::max(most, static_cast<R>(largest[i]));
   int64_t pivot = j;
+  if (!(Scalar<S>::At(a.at(j, j), a.half()).Size() <= most)) return j;
   while (pivot < a.rows && Scalar<S>::At(a.at(pivot, j), a.half()).Size() != most) ++pivot;
   return pivot == a.rows ? j : pivot;
 }
