@@ -351,7 +351,8 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
     weight_shape.push_back(per_group);
     weight_places.push_back(a.output_feature_dimension + 1);
   }
-  Ref sum;
+  // Sums begin at zero, as drivers' do: of zeros alone they have its sign.
+  Ref sum = Splat({type, split}, 0);
   for (int64_t element = 0; element < count; ++element) {
     Dims start(out.rank(), 0);
     Dims weight_start(weights.rank(), 0);
@@ -371,7 +372,7 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
         Reshape(StridedSlice(node.in[1], weight_start, Dims(weights.rank(), 1), weight_extent), weight_shape);
     const Ref product =
         Binary(OpCode::kMultiply, several ? spread(x, places) : x, spread(Converted(tap, type), weight_places));
-    sum = sum.valid() ? Binary(OpCode::kAdd, sum, product) : product;
+    sum = Binary(OpCode::kAdd, sum, product);
   }
   return Converted(several ? Reshape(sum, out.dims) : sum, out.dtype);
 }
