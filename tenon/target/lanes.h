@@ -19,6 +19,15 @@ inline constexpr double kUniformMove = 0.2;
 /// The same where no register is left for it: with the operation that needs it, two of which a core loads at a time.
 inline constexpr double kSpreadMove = 0.5;
 
+/// Elements of a row that is shorter than the shortest register, where no masks leave the others out: they go by way of
+/// memory of the core's own, in pieces whose stores its loads wait for.
+inline constexpr double kMoveThroughMemory = 12;
+/// Whether rows of `extent` elements of `bytes` in a register are moved by registers: masks of narrow elements come
+/// with the widest.
+inline bool MovesRows(int bytes, int64_t extent, int vector_bytes) {
+  return bytes >= 4 || vector_bytes == 64 || extent * bytes >= 16;  // structural: what instructions there are
+}
+
 /// Registers of `vector_bytes` that a vector takes; one of those that fill a part of one.
 inline double Registers(int bytes, int lanes, int vector_bytes) {
   return bytes * lanes <= vector_bytes ? 1 : bytes * lanes / vector_bytes;  // structural: both powers of two

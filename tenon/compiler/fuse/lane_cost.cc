@@ -268,7 +268,11 @@ class Model {
       bool by_data = false;
       for (const kir::Axis& a : *m.at)
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
-      if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
+      // Narrow floats are f32 in registers.
+      const int held = IsFloat(k_.buffers[m.buf].type) ? std::max(bytes, 4) : bytes;
+      if (coef == 1 && !target::MovesRows(held, here_[static_cast<size_t>(lane)], vector_bytes())) {
+        cycles += times * target::kMoveThroughMemory;
+      } else if (lane < 0 || (coef == 0 && !by_data) || coef == 1) {
         cycles += times * target::kContiguousMove * (coef == 1 ? Registers(bytes, lanes) : 1);
       } else if (m.turned) {
         cycles += times * target::TransposedMove(bytes, static_cast<int>(lanes), vector_bytes());
