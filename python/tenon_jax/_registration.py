@@ -8,7 +8,7 @@ from jax._src import distributed, xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 
-from tenon_jax import _callbacks, _dumps, _handlers, _partitioning, _transforms
+from tenon_jax import _callbacks, _dumps, _handlers, _lowered, _partitioning, _transforms
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +106,7 @@ def _num_processes() -> int:
 
 def register(library: str, replace: bool) -> None:
     _callbacks.install()
+    _lowered.install()
     if replace:
         _partitioning.install()
         _transforms.install()

@@ -48,6 +48,11 @@ def test_costs_have_the_names_and_sizes_of_the_builtin_backends():
     assert 0 < ours['optimal_seconds'] < 1
 
 
+def test_costs_of_lowered_programs_are_the_builtin_backends():
+    product = jax.jit(lambda a, b: a @ b).lower(np.ones((8, 8), np.float32), np.ones((8, 8), np.float32))
+    assert product.cost_analysis()['flops'] == 2 * 8**3
+
+
 def test_memory_is_that_of_the_arguments_and_results():
     ours, builtin = (compiled(platform, donate_argnums=0).memory_analysis() for platform in ('cpu', 'xla_cpu'))
     for size in ('argument_size_in_bytes', 'output_size_in_bytes', 'alias_size_in_bytes'):

@@ -1,7 +1,7 @@
 """JAX programs against NumPy, each on Tenon in this process."""
 
 import itertools
-
+import time
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -192,7 +192,21 @@ def test_an_error_in_a_callback_reaches_the_caller():
     def fails(v):
         raise ValueError('no luck today')
     with pytest.raises(Exception, match='no luck today'):
-        jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(np.float32(1)))
+        jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(np.float32(1))
+
+
+def test_callbacks_come_before_what_their_caller_does_next():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        def body(i, y):
+            jax.debug.callback(lambda i: (time.sleep(0.02), seen.append(int(i))), i)
+            return y * 2
+        return jax.lax.fori_loop(0, 3, body, x)
+
+    f(np.float32(1))
+    assert seen == [0, 1, 2]
 
 
 def test_executables_survive_serialisation():

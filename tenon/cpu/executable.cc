@@ -175,6 +175,9 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
 
   auto& queue = static_cast<CpuDevice*>(device.device)->queue();
   if (!code_->may_call_back) host::WaitForRoom(queue, plan);
+  // What callbacks do and print comes before what their caller does next, and their error is the call's, wherever the
+  // program depends on nothing that is still to come.
+  const bool await = code_->may_call_back && ready && request.devices.size() == 1 && device.transfers == nullptr;
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
   task->run.transfers = std::move(device.transfers);
@@ -188,7 +191,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   const auto kind = code_->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
   host::SubmitWhenReady({waits.data(), waits.size()}, queue, kind, std::move(task));
-  return OkStatus();
+  return await ? device.done.Wait() : OkStatus();
 }
 
 Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {

@@ -356,6 +356,7 @@ void SubtractAll(const Block<S>& c, const Block<S>& a, const Factors<S>& b) {
 
 template <class S>
 void Subtract(const Block<S>& c, const Block<S>& a, const Factors<S>& b) {
+  if (a.columns == 0) return;
   if (kIsComplex<S> && b.conjugate)
     SubtractAll<S, true>(c, a, b);
   else

@@ -278,12 +278,16 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
   if (!may_call_back) host::WaitForRoom(ours.queue(), plan);
   // The caller may submit when what the arguments need is in the queue already. What is there fails with the device
   // alone, and then whatever is submitted behind it does.
-  bool submit = !code->needs_host;
+  bool submit = !code->needs_host, ready = true;
   for (const plugin::Argument& a : device.arguments) {
     if (a.ready.succeeded()) continue;
+    ready = false;
     const VulkanStorage& storage = Ours(a.storage);
     submit &= !a.ready.failed() && storage.is_submitted() && &storage.device() == ours.device().get();
   }
+  // What callbacks do and print comes before what their caller does next, and their error is the call's, wherever the
+  // program depends on nothing that is still to come.
+  const bool await = may_call_back && ready && request.devices.size() == 1 && device.transfers == nullptr;
   auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
   task->run.code = std::move(code);
   task->run.context = request.context;
@@ -309,7 +313,7 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
   }
   const auto kind = may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
   host::SubmitWhenReady({waits.data(), waits.size()}, ours.queue(), kind, std::move(task));
-  return OkStatus();
+  return await ? device.done.Wait() : OkStatus();
 }
 
 /// One execution for all devices of a program of several. Device numbers are flat (replica * partitions + partition).
