@@ -2,6 +2,7 @@
 
 import itertools
 import time
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
