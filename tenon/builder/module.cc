@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "tenon/builder/internal/portable.h"
 #include "tenon/builder/internal/state.h"
@@ -44,6 +45,20 @@ std::vector<Operation> ToOperations(const std::vector<OpState*>& states) {
   return operations;
 }
 
+// Adds what the regions of `op` use of blocks that are none of `inside`, in which the regions' own are put.
+void AddCaptures(const OpState& op, std::unordered_set<const BlockState*>& inside,
+                 std::unordered_set<const ValueState*>& seen, Values& captures) {
+  for (const BlockState* block : op.regions) {
+    inside.insert(block);
+    for (const OpState* nested : block->ops) {
+      for (const Value used : nested->operands) {
+        if (!inside.contains(used.state()->block) && seen.insert(used.state()).second) captures.push_back(used);
+      }
+      AddCaptures(*nested, inside, seen, captures);
+    }
+  }
+}
+
 bool IsSymbol(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -73,6 +88,13 @@ const Attribute* Operation::attribute(std::string_view name) const {
 size_t Operation::num_regions() const { return state_->regions.size(); }
 std::vector<Operation> Operation::region(size_t index) const { return ToOperations(state_->regions[index]->ops); }
 Values Operation::region_arguments(size_t index) const { return ToValues(state_->regions[index]->arguments); }
+Values Operation::captures() const {
+  std::unordered_set<const BlockState*> inside;
+  std::unordered_set<const ValueState*> seen;
+  Values captures;
+  AddCaptures(*state_, inside, seen, captures);
+  return captures;
+}
 
 std::vector<Operation> DefiningOperation(Value value) {
   if (!value.valid() || value.state()->op == nullptr) return {};
@@ -105,6 +127,14 @@ bool Function::finished() const { return state_->finished; }
 Values Function::parameters() const { return ToValues(state_->entry.arguments); }
 const Values& Function::results() const { return state_->results; }
 std::vector<Operation> Function::operations() const { return ToOperations(state_->entry.ops); }
+std::vector<Operation> Function::visible_operations() const {
+  std::vector<Operation> visible;
+  for (const BlockState* block = state_->current; block != nullptr; block = block->parent) {
+    const std::vector<Operation> own = ToOperations(block->ops);
+    visible.insert(visible.begin(), own.begin(), own.end());
+  }
+  return visible;
+}
 
 Value Function::Parameter(const Type& type, const ParameterOptions& options, Location where) {
   const auto fail = [&](std::string message) {

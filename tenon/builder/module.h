@@ -136,6 +136,8 @@ class Operation {
   /// Operations of a region, without the terminator's operands, which are its results.
   std::vector<Operation> region(size_t index) const;
   Values region_arguments(size_t index) const;
+  /// Values from outside that its regions use or give, and those within them: each once, in the order of first use.
+  Values captures() const;
   internal::OpState* state() const { return state_; }
 
  private:
@@ -167,6 +169,9 @@ class Function {
   const Values& results() const;
   /// Operations of the function itself, in order; those of regions hang on their operations.
   std::vector<Operation> operations() const;
+  /// Those whose results the next operation may use: of the function itself and of the regions whose Bodies run, in
+  /// order.
+  std::vector<Operation> visible_operations() const;
   internal::FunctionState* state() const { return state_; }
 
  private:

@@ -170,6 +170,33 @@ TEST(Module, OperationsCanBeLookedAt) {
   EXPECT_TRUE(DefiningOperation(p.x).empty());
 }
 
+TEST(Module, RegionsSayWhatTheyUseFromOutside) {
+  Program p;
+  std::vector<OpKind> visible;
+  const Value pred = Constant(p.f, true);
+  const Value branch = If(
+      pred,
+      [&] {
+        const Value inside = Negate(p.x);
+        return If(
+            Compare(p.n, p.n, Direction::kEq),
+            [&] {
+              const Value deeper = Add(inside, p.x);
+              for (const Operation& op : p.f.visible_operations()) visible.push_back(op.kind());
+              return Add(deeper, Convert(p.i, DType::kF32));
+            },
+            [&] { return inside; })[0];
+      },
+      [&] { return p.x; })[0];
+  EXPECT_EQ(DefiningOperation(branch)[0].captures(), (Values{p.x, p.n, p.i}));
+  EXPECT_TRUE(DefiningOperation(pred)[0].captures().empty());
+  EXPECT_EQ(visible, (std::vector{OpKind::kConstant, OpKind::kNegate, OpKind::kCompare, OpKind::kAdd}));
+  EXPECT_EQ(p.f.visible_operations().size(), p.f.operations().size());
+  // What is only given, not used by an operation, counts, too.
+  const Value given = If(pred, [&] { return p.n; }, [&] { return p.n; })[0];
+  EXPECT_EQ(DefiningOperation(given)[0].captures(), (Values{p.n}));
+}
+
 TEST(Literal, Text) {
   const auto text = [](auto data, Dims dims) {
     return Literal::Of(std::span<const typename decltype(data)::value_type>(data), dims)->ToString();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -13,6 +14,7 @@ namespace tenon::gradient {
 using builder::Location;
 using builder::Operation;
 using builder::OpKind;
+using builder::Type;
 using builder::Value;
 using builder::Values;
 
@@ -28,6 +30,34 @@ bool HasZeroGradient(OpKind kind) {
     default:
       return false;
   }
+}
+
+// Whether the rule holds for complex numbers as it does for real ones.
+bool HoldsForComplex(OpKind kind) {
+  switch (kind) {
+#define TENON_GRADIENT_COMPLEX_RULE(Name) case OpKind::k##Name:
+#include "tenon/gradient/rules.def"
+    return true;
+    default:
+      return false;
+  }
+}
+
+bool IsArrayOf(const Type& type, bool (*holds)(DType)) {
+  return type.is_tensor() && type.quantization() == nullptr && holds(type.dtype());
+}
+bool IsReal(const Type& type) {
+  return IsArrayOf(type, [](DType dtype) { return IsFloat(dtype); });
+}
+bool IsComplex(const Type& type) {
+  return IsArrayOf(type, [](DType dtype) { return tenon::IsComplex(dtype); });
+}
+
+// Whether a value may change as xs do: all but integers and truth values.
+bool MayVary(const Type& type) {
+  if (type.elements().empty())
+    return !type.is_tensor() || type.quantization() != nullptr || IsReal(type) || IsComplex(type);
+  return std::any_of(type.elements().begin(), type.elements().end(), MayVary);
 }
 
 std::string Place(Location where) {
@@ -61,13 +91,15 @@ Values Gradients(Value y, const Values& xs, const Options& options, Location whe
     }
     active.insert(x.state());
   }
-  const std::vector<Operation> operations = f.operations();
+  const auto is_active = [&](Value value) { return active.contains(value.state()); };
+  const auto any_active = [&](const Values& values) { return std::any_of(values.begin(), values.end(), is_active); };
+  const std::vector<Operation> operations = f.visible_operations();
   for (const Operation& op : operations) {
-    bool depends = false;
-    for (const Value operand : op.operands()) depends |= active.contains(operand.state());
+    if (!any_active(op.operands()) && !any_active(op.captures())) continue;
     for (const Value result : op.results()) {
-      if (depends && IsFloat(result.dtype()) && !constant.contains(result.state()) && !HasZeroGradient(op.kind()))
-        active.insert(result.state());
+      // Signs of complex numbers turn with them.
+      const bool fixed = HasZeroGradient(op.kind()) && IsReal(result.type());
+      if (MayVary(result.type()) && !fixed && !constant.contains(result.state())) active.insert(result.state());
     }
   }
   std::unordered_map<Key, Value> grads;
@@ -77,18 +109,30 @@ Values Gradients(Value y, const Values& xs, const Options& options, Location whe
     Values results;
     bool reached = false;
     for (const Value result : op.results()) {
-      const auto found = active.contains(result.state()) ? grads.find(result.state()) : grads.end();
+      const auto found = is_active(result) ? grads.find(result.state()) : grads.end();
       results.push_back(found == grads.end() ? Value() : found->second);
       reached |= found != grads.end();
     }
     if (!reached) continue;
     internal::Site site{op, results, {}, where};
-    for (const Value operand : op.operands()) site.wanted.push_back(active.contains(operand.state()));
-    if (std::find(site.wanted.begin(), site.wanted.end(), true) == site.wanted.end()) continue;
-    std::optional<Values> gradients = internal::ElementwiseRule(site);
-    if (!gradients) gradients = internal::MovementRule(site);
+    const auto has_rule = [&](Value value) {
+      return IsReal(value.type()) || (IsComplex(value.type()) && HoldsForComplex(op.kind()));
+    };
+    // Rules give gradients of operands alone, none of what a region uses besides.
+    bool ruled = !any_active(op.captures());
+    if (ruled && !any_active(op.operands())) continue;
+    std::string why = op.num_regions() > 0 ? " with this region" : "";
+    for (const Value operand : op.operands()) {
+      site.wanted.push_back(is_active(operand));
+      if (!site.wanted.back() || has_rule(operand)) continue;
+      ruled = false;
+      why = " of " + operand.type().ToString();
+    }
+    for (size_t k = 0; k < results.size(); ++k) ruled &= !results[k].valid() || has_rule(op.results()[k]);
+    std::optional<Values> gradients;
+    if (ruled) gradients = internal::ElementwiseRule(site);
+    if (ruled && !gradients) gradients = internal::MovementRule(site);
     if (!gradients) {
-      const std::string why = op.num_regions() > 0 ? " with this region" : "";
       return fail(Unimplemented(
           fmt::format("{}{} has no rule; its result is {}", OpName(op.kind()), why, op.results()[0].type().ToString()),
           where));

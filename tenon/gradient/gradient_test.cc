@@ -97,6 +97,51 @@ std::vector<GradientCase> GradientCases() {
   unary("Reverse", [](Value x) { return Reverse(x, {1}); });
   unary("Slice", [](Value x) { return Slice(x, {0, 0}, {2, 3}, {1, 2}); });
   cases.push_back({"Transpose", {{2, 3, 4}}, [](const Values& v) { return Transpose(v[0], {2, 0, 1}); }});
+  // Functions of two complex arrays, real and imaginary part of what they give behind one another.
+  const auto complex = [&](const std::string& name, std::function<Value(Value, Value)> f) {
+    cases.push_back({name + " of complex numbers", {{2, 3}, {2, 3}, {2, 3}, {2, 3}}, [f](const Values& v) {
+                       const Value z = f(Complex(v[0], v[1]), Complex(v[2], v[3]));
+                       const int64_t n = NumElements(z.dims());
+                       return Concatenate({Reshape(Real(z), {n}), Reshape(Imag(z), {n})}, 0);
+                     }});
+  };
+  binary("Complex", [](Value a, Value b) { return Real(Complex(a * 3.0, FullLike(a, 0)) * Complex(b, a)); });
+  binary("Real", [](Value a, Value b) { return Real(Complex(a * b, b)) + Real(a); });
+  binary("Imag", [](Value a, Value b) { return Imag(Complex(a, a * b)) + Imag(a); });
+  for (const char* name : {"Complex", "Real", "Imag"}) complex(name, [](Value z, Value) { return z; });
+  complex("Add", [](Value z, Value w) { return z + w; });
+  complex("Divide", [](Value z, Value w) { return z / w; });
+  complex("Exponential", [](Value z, Value) { return Exponential(z); });
+  complex("Multiply", [](Value z, Value w) { return z * w; });
+  complex("Negate", [](Value z, Value) { return -z; });
+  complex("Select", [](Value z, Value w) { return Select(Compare(Real(z), Imag(w), Direction::kLt), z, w); });
+  complex("Subtract", [](Value z, Value w) { return z - w; });
+  complex("Broadcast", [](Value z, Value) { return Broadcast(z, {2}); });
+  complex("BroadcastInDim", [](Value z, Value) { return BroadcastInDim(z, {3, 4, 2}, {2, 0}); });
+  complex("Concatenate", [](Value z, Value w) { return Concatenate({z, w}, 0); });
+  complex("Dot", [](Value z, Value w) { return Dot(z, Reshape(w, {3, 2})); });
+  complex("DotGeneral", [](Value z, Value w) { return MatMul(z, Transpose(w, {1, 0})); });
+  complex("DynamicSlice", [](Value z, Value) {
+    const Value one = Constant(z.function(), 1);
+    return DynamicSlice(z, {one, one}, {1, 2});
+  });
+  complex("DynamicUpdateSlice", [](Value z, Value w) {
+    const Value one = Constant(z.function(), 1);
+    return DynamicUpdateSlice(z, Slice(w, {0, 0}, {1, 2}), {one, one});
+  });
+  complex("Gather", [](Value z, Value) {
+    const Value rows = Constant(z.function(), std::vector<int32_t>{1, 1}, {2, 1});
+    return Gather(z, rows,
+                  {.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1},
+                  {1, 3});
+  });
+  complex("OptimizationBarrier", [](Value z, Value w) { return OptimizationBarrier({w, z})[1]; });
+  complex("Pad", [](Value z, Value w) { return Pad(z, Reshape(Slice(w, {0, 0}, {1, 1}), {}), {1, 0}, {0, -1}); });
+  complex("Reduce", [](Value z, Value) { return Reduce(z, Reduction::kSum, {1}); });
+  complex("Reshape", [](Value z, Value) { return Reshape(z, {3, 2}); });
+  complex("Reverse", [](Value z, Value) { return Reverse(z, {1}); });
+  complex("Slice", [](Value z, Value) { return Slice(z, {0, 1}, {2, 3}); });
+  complex("Transpose", [](Value z, Value) { return Transpose(z, {1, 0}); });
   // Through a gradient: second derivatives.
   unary("Tanh twice", [](Value x) {
     const Value y = Reduce(Tanh(x) * x, Reduction::kSum, {0, 1});
@@ -203,6 +248,9 @@ TEST(Rules, AreAllTested) {
   std::set<std::string> names;
   for (const GradientCase& c : GradientCases()) names.insert(c.name);
 #define TENON_GRADIENT_RULE(Name) EXPECT_TRUE(names.contains(#Name)) << #Name;
+#define TENON_GRADIENT_COMPLEX_RULE(Name) \
+  TENON_GRADIENT_RULE(Name)               \
+  EXPECT_TRUE(names.contains(#Name " of complex numbers")) << #Name;
 #include "tenon/gradient/rules.def"
 }
 
@@ -248,6 +296,79 @@ TEST(Gradients, SaysWhatItCannotDo) {
   EXPECT_EQ(module.status().message(),
             "gradient at gradient_test.cc:" + std::to_string(line) +
                 ": stablehlo.sort with this region has no rule; its result is tensor<3xf32>");
+}
+
+// What depends on x in another way than by floats that are operands has no rule, and is no constant either.
+TEST(Gradients, SeesWhatRegionsUseAndWhatIsNotReal) {
+  struct Way {
+    const char* name;
+    std::function<Value(Value x, Value p, Value v)> build;
+  };
+  const auto sum = [](Value v) { return Reduce(v, Reduction::kSum, {0}); };
+  const Way ways[] = {
+      {"stablehlo.if", [](Value x, Value p, Value) { return If(p, [&] { return x * 2.0; }, [&] { return x; })[0]; }},
+      {"stablehlo.if",
+       [](Value x, Value p, Value) {
+         const Value none = Constant(x.function(), 0.0f);
+         const auto inner = [&] { return If(p, [&] { return x; }, [&] { return none; })[0]; };
+         return If(p, inner, [&] { return none; })[0];
+       }},
+      {"stablehlo.case",
+       [](Value x, Value p, Value) {
+         return Case(Convert(p, DType::kS32), {Body([&] { return x * 2.0; }), Body([&] { return x; })})[0];
+       }},
+      {"stablehlo.map", [&](Value x, Value, Value v) { return sum(Map({v}, [&](Value a) { return a * x; })); }},
+      {"stablehlo.reduce",
+       [](Value x, Value, Value v) {
+         return Reduce(v, Constant(x.function(), 0.0f), {0}, [&](Value a, Value) { return a + x; });
+       }},
+      {"stablehlo.while",
+       [](Value x, Value, Value) {
+         return While(
+             {Constant(x.function(), 0.0f)},
+             [&](Value a) { return Compare(a, Constant(a.function(), 3.0f), Direction::kLt); },
+             [&](Value a) { return a + x; })[0];
+       }},
+      {"stablehlo.abs", [](Value x, Value, Value) { return Abs(Complex(x, x)); }},
+      {"stablehlo.sign", [](Value x, Value, Value) { return Real(Sign(Complex(x, x))); }},
+      {"stablehlo.get_tuple_element",
+       [](Value x, Value, Value) { return GetTupleElement(Tuple(x.function(), {x}), 0); }},
+  };
+  for (const Way& way : ways) {
+    SCOPED_TRACE(way.name);
+    Module module;
+    Function& f = module.AddFunction("main");
+    const Value x = f.Parameter(DType::kF32, "x"), p = f.Parameter(DType::kPred, "p"),
+                v = f.Parameter({DType::kF32, {4}}, "v");
+    const Value y = way.build(x, p, v);
+    ASSERT_TRUE(module.status().ok()) << module.status().ToString();
+    Gradients(y, {x});
+    EXPECT_EQ(module.status().code(), Code::kUnimplemented);
+    EXPECT_THAT(std::string(module.status().message()), ::testing::HasSubstr(way.name));
+  }
+}
+
+// A loop whose body goes down the gradient of (a - 2 x)^2.
+TEST_F(OnPlugin, BodiesCanHoldGradients) {
+  Module module;
+  Function& f = module.AddFunction("main");
+  const Value x = f.Parameter({DType::kF64, {}}, "x");
+  const Value twice = x * 2.0;
+  const auto body = [&](Value i, Value a) {
+    const Value off = a - twice;
+    const Values g = Gradients(off * off, {a, x});
+    // By x it is -2 times that by a, by way of a value from outside.
+    return Values{i + 1.0, a - g[0] * 0.125 + g[1] * 0.0625};
+  };
+  const Value zero = Constant(f, 0.0);
+  f.Return({While({zero, zero}, [&](Value i, Value) { return Compare(i, FullLike(i, 2), Direction::kLt); }, body)[1]});
+  ASSERT_TRUE(module.status().ok()) << module.status().ToString();
+  Result<client::LoadedExecutable> program = client_->Compile(module);
+  ASSERT_TRUE(program.ok()) << program.status().ToString();
+  const auto got = RunOn(*client_, *program, {{{8}}, {{}}});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  // Each trip halves the distance to 16.
+  EXPECT_EQ((*got)[0][0], 12);
 }
 
 TEST(Gradients, WantsAScalar) {

@@ -53,6 +53,10 @@ std::optional<Values> ElementwiseRule(const Site& s) {
                     s.wanted[1] ? Select(And(above, below), g, zero) : Value(),
                     s.wanted[2] ? ToShapeOf(Select(Not(below), g, zero), high) : Value()};
     }
+    // The gradient of a complex z is the c for which Re(c dz) is the change: rules of analytic functions are those of
+    // real ones.
+    case OpKind::kComplex:
+      return both([&] { return Real(g); }, [&] { return -Imag(g); });
     case OpKind::kConvert:
       return IsFloat(a.dtype()) ? Values{Convert(g, a.dtype())} : Values{Value()};
     case OpKind::kCosine:
@@ -63,6 +67,8 @@ std::optional<Values> ElementwiseRule(const Site& s) {
       return Values{g * y};
     case OpKind::kExponentialMinusOne:
       return Values{g * (y + 1.0)};
+    case OpKind::kImag:
+      return Values{IsFloat(a.dtype()) ? Value() : Complex(FullLike(g, 0), -g)};
     case OpKind::kLog:
       return Values{g / a};
     case OpKind::kLogPlusOne:
@@ -85,6 +91,8 @@ std::optional<Values> ElementwiseRule(const Site& s) {
             return Select(Compare(b, zero, Direction::kEq), zero, g * b * Power(a, b - 1.0));
           },
           [&] { return g * y * Log(Select(Compare(a, FullLike(a, 0), Direction::kEq), FullLike(a, 1), a)); });
+    case OpKind::kReal:
+      return Values{IsFloat(a.dtype()) ? g : Complex(g, FullLike(g, 0))};
     case OpKind::kReducePrecision:
       return Values{g};
     case OpKind::kRsqrt:

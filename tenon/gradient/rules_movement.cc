@@ -143,7 +143,7 @@ std::optional<Values> ReduceRule(const Site& s) {
       return Values{s.wanted[0] ? wide(g) : Value(), s.wanted[1] ? SumAll(g) : Value()};
     case OpKind::kMaximum:
     case OpKind::kMinimum: {
-      if (s.wanted[1]) return std::nullopt;
+      if (s.wanted[1] || !IsFloat(x.dtype())) return std::nullopt;
       const Value hit = Convert(Compare(x, wide(s.y()), Direction::kEq), x.dtype());
       // Where the initial value won, nothing is hit.
       const Value hits = Maximum(Reduce(hit, Reduction::kSum, dims), FullLike(g, 1));
