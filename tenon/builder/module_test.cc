@@ -98,6 +98,8 @@ TEST(Module, BadCalls) {
          "dims must be at least 0 and below the rank 2, got 2");
   Expect([](Program& p) { Reduce(p.x, Constant(p.f, 0), {0}, [](Value a, Value b) { return a + b; }); },
          "input and initial value must have one element type, got tensor<2x3xf32> and tensor<i32>");
+  Expect([](Program& p) { Reduce(Convert(p.x, DType::kF8E8M0FNU), Reduction::kSum, {0}); },
+         "f8e8m0fnu has no zero to begin a sum with; give an initial value");
   Expect([](Program& p) { Reduce(p.x, Constant(p.f, 0.0f), {0}, [](Value a) { return a; }); },
          "the body has 2 arguments, but its callable takes 1");
   Expect([](Program& p) { While({p.n}, [](Value n) { return n; }, [](Value n) { return n; }); },
@@ -168,6 +170,27 @@ TEST(Module, OperationsCanBeLookedAt) {
   EXPECT_EQ(*operations[0].attribute_as<Dims>("permutation"), (Dims{1, 0}));
   EXPECT_EQ(DefiningOperation(t)[0].operands()[0], p.x);
   EXPECT_TRUE(DefiningOperation(p.x).empty());
+}
+
+TEST(Module, ReductionsStartFromWhatTheTypeHas) {
+  const auto start = [](DType type, Reduction reduction) {
+    Program p;
+    const Value init = DefiningOperation(Reduce(Convert(p.x, type), reduction, {0, 1}))[0].operands()[1];
+    return DefiningOperation(init)[0].attribute_as<Literal>("value")->ToString();
+  };
+  EXPECT_EQ(start(DType::kF8E8M0FNU, Reduction::kMax), "dense<0x00> : tensor<f8E8M0FNU>");
+  EXPECT_EQ(start(DType::kF8E8M0FNU, Reduction::kMin), "dense<0xFE> : tensor<f8E8M0FNU>");
+  EXPECT_EQ(start(DType::kF8E8M0FNU, Reduction::kProduct), "dense<0x7F> : tensor<f8E8M0FNU>");
+  EXPECT_EQ(start(DType::kF8E4M3FN, Reduction::kMin), "dense<0x7E> : tensor<f8E4M3FN>");
+  EXPECT_EQ(start(DType::kF4E2M1FN, Reduction::kMax), "dense<0x0F> : tensor<f4E2M1FN>");
+  EXPECT_EQ(start(DType::kF32, Reduction::kMax), "dense<0xFF800000> : tensor<f32>");
+  EXPECT_EQ(start(DType::kF32, Reduction::kSum), "dense<0.0> : tensor<f32>");
+  EXPECT_EQ(start(DType::kS4, Reduction::kMax), "dense<-8> : tensor<i4>");
+  EXPECT_EQ(start(DType::kS4, Reduction::kAnd), "dense<-1> : tensor<i4>");
+  EXPECT_EQ(start(DType::kU8, Reduction::kAnd), "dense<255> : tensor<ui8>");
+  EXPECT_EQ(start(DType::kU64, Reduction::kMin), "dense<18446744073709551615> : tensor<ui64>");
+  EXPECT_EQ(start(DType::kPred, Reduction::kAnd), "dense<true> : tensor<i1>");
+  EXPECT_EQ(start(DType::kC64, Reduction::kMax), "dense<(0xFF800000, 0xFF800000)> : tensor<complex<f32>>");
 }
 
 TEST(Module, RegionsSayWhatTheyUseFromOutside) {

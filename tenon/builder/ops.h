@@ -178,7 +178,8 @@ Values While(const Values& init, const Body& condition, const Body& body, Locati
 Values Reduce(const Values& inputs, const Values& inits, const Dims& dims, const Body& body,
               Location where = Location::current());
 Value Reduce(Value input, Value init, const Dims& dims, const Body& body, Location where = Location::current());
-/// Reductions with their usual initial value. kMin and kMax start from infinities or the type's ends.
+/// Reductions with their usual initial value. kMin and kMax start from infinities or the type's ends. INVALID_ARGUMENT
+/// for sums of f8E8M0FNU, which has no zero.
 enum class Reduction { kSum, kProduct, kMin, kMax, kAnd, kOr };
 Value Reduce(Value input, Reduction reduction, const Dims& dims, Location where = Location::current());
 

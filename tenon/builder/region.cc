@@ -1,7 +1,8 @@
 // Operations with regions.
 #include <algorithm>
-#include <limits>
+#include <span>
 
+#include "tenon/base/neutral.h"
 #include "tenon/builder/internal/shapes.h"
 #include "tenon/builder/internal/state.h"
 #include "tenon/builder/ops.h"
@@ -159,37 +160,25 @@ Value Reduce(Value input, Value init, const Dims& dims, const Body& body, Locati
 
 namespace {
 
-// The smallest or largest number of a type; infinite where there are infinities. A double holds all of them but those
-// of 64-bit integers.
-Result<Literal> Extreme(DType type, bool largest) {
-  const int bits = DTypeBits(type);
-  if (IsInteger(type)) {
-    uint64_t value = 0;
-    if (largest) value = ~uint64_t{0} >> (64 - bits + (IsSigned(type) ? 1 : 0));
-    if (!largest && IsSigned(type)) value = ~uint64_t{0} << (bits - 1);
-    const auto bytes = std::as_bytes(std::span<const uint64_t>(&value, 1));
-    return Literal::FromBytes({type, {}}, bytes.first(static_cast<size_t>(ByteWidth(type))));
+// An element from its bits, which are those of both parts of complex numbers.
+Result<Literal> ElementOf(DType type, uint64_t bits) {
+  if (IsComplex(type)) {
+    TENON_ASSIGN_OR_RETURN(Literal part, ElementOf(RealPartOf(type), bits));
+    part.shape.dtype = type;
+    const std::vector<std::byte> imaginary = part.bytes;
+    part.bytes.insert(part.bytes.end(), imaginary.begin(), imaginary.end());
+    return part;
   }
-  if (type == DType::kPred) return Literal::Splat({type, {}}, largest ? 1 : 0);
-  // Of formats without infinities the largest finite number comes of a large one that does not overflow to NaN.
-  double end = std::numeric_limits<double>::infinity();
-  switch (type) {
-    case DType::kF8E4M3FN:
-      end = 448;
-      break;
-    case DType::kF8E4M3B11FNUZ:
-      end = 30;
-      break;
-    case DType::kF8E5M2FNUZ:
-      end = 57344;
-      break;
-    case DType::kF8E4M3FNUZ:
-      end = 240;
-      break;
-    default:
-      break;
-  }
-  return Literal::Splat({type, {}}, largest ? end : -end);
+  // Narrow integers carry their sign on.
+  const int above = 64 - DTypeBits(type);
+  if (IsSigned(type)) bits = static_cast<uint64_t>(static_cast<int64_t>(bits << above) >> above);
+  const auto bytes = std::as_bytes(std::span<const uint64_t>(&bits, 1));
+  return Literal::FromBytes({type, {}}, bytes.first(static_cast<size_t>(ByteWidth(type))));
+}
+
+Result<Literal> SumStart(DType type) {
+  if (NeutralBits(Meeting::kAdd, type)) return Literal::Splat({type, {}}, 0);
+  return InvalidArgument(fmt::format("{} has no zero to begin a sum with; give an initial value", DTypeName(type)));
 }
 
 }  // namespace
@@ -201,6 +190,8 @@ Value Reduce(Value input, Reduction reduction, const Dims& dims, Location where)
   if (!m.Tensor(0, "input", classes)) return {};
   Function& f = input.function();
   const DType type = input.dtype();
+  // Complex numbers compare by their real parts, then by the others.
+  const DType part = IsComplex(type) ? RealPartOf(type) : type;
   const auto with = [&](Result<Literal> init, Value (*op)(Value, Value, Location)) -> Value {
     if (!init.ok()) {
       m.FailWith(std::string(init.status().message()));
@@ -211,15 +202,15 @@ Value Reduce(Value input, Reduction reduction, const Dims& dims, Location where)
   };
   switch (reduction) {
     case Reduction::kSum:
-      return with(Literal::Splat({type, {}}, 0), &Add);
+      return with(SumStart(type), &Add);
     case Reduction::kProduct:
       return with(Literal::Splat({type, {}}, 1), &Multiply);
     case Reduction::kMin:
-      return with(Extreme(type, true), &Minimum);
+      return with(ElementOf(type, HighestBits(part)), &Minimum);
     case Reduction::kMax:
-      return with(Extreme(type, false), &Maximum);
+      return with(ElementOf(type, LowestBits(part)), &Maximum);
     case Reduction::kAnd:
-      return with(type == DType::kPred || IsSigned(type) ? Literal::Splat({type, {}}, -1) : Extreme(type, true), &And);
+      return with(ElementOf(type, *NeutralBits(Meeting::kAnd, type)), &And);
     case Reduction::kOr:
       return with(Literal::Splat({type, {}}, 0), &Or);
   }

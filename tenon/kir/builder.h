@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -20,10 +21,10 @@ uint64_t LiteralBits(DType type, int64_t value);
 inline uint64_t LiteralBits(DType type, int value) { return LiteralBits(type, static_cast<int64_t>(value)); }
 /// The value of a literal as a double: exact but for 64-bit integers beyond 2^53.
 double LiteralValue(DType type, uint64_t bits);
-/// Extremes as reductions want them: -inf and +inf for floats that have them, else the finite lowest and highest; 0 and
-/// 1 for pred.
-uint64_t LowestBits(DType type);
-uint64_t HighestBits(DType type);
+/// The bits e of `type` with op(e, x) == x, bit for bit, for every x; nothing when there are none, or for complex
+/// types. Where there are, elements may meet in any order and grouping: with the same result, or, of sums and products
+/// of floats, one that they are allowed to differ by.
+std::optional<uint64_t> IdentityBits(Op op, DType type);
 
 /// What KernelBuilder and GraphBuilder share: making nodes.
 class NodeBuilder {

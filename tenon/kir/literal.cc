@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tenon/base/neutral.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/internal/soft_float.h"
 
@@ -37,25 +38,27 @@ double LiteralValue(DType type, uint64_t bits) {
   return static_cast<double>(static_cast<int64_t>(bits << shift) >> shift);
 }
 
-uint64_t HighestBits(DType type) {
-  if (type == DType::kPred) return 1;
-  if (IsInteger(type)) return Truncated(type, ~uint64_t{0}) >> (IsSigned(type) ? 1 : 0);
-  const uint64_t infinity = LiteralBits(type, HUGE_VAL);
-  if (!std::isnan(LiteralValue(type, infinity))) return infinity;
-  // No infinity, and at most 8 bits: look at all codes.
-  uint64_t best = 0;
-  const uint64_t codes = uint64_t{1} << (type == DType::kF8E8M0FNU ? 8 : DTypeBits(type) - 1);
-  for (uint64_t code = 0; code < codes; ++code) {
-    if (LiteralValue(type, code) > LiteralValue(type, best)) best = code;
+std::optional<uint64_t> IdentityBits(Op op, DType type) {
+  // What a kernel reckons with are parts of complex numbers.
+  if (IsComplex(type)) return std::nullopt;
+  switch (op) {
+    case Op::kAdd:
+      return NeutralBits(Meeting::kAdd, type);
+    case Op::kMul:
+      return NeutralBits(Meeting::kMultiply, type);
+    case Op::kMax:
+      return NeutralBits(Meeting::kMaximum, type);
+    case Op::kMin:
+      return NeutralBits(Meeting::kMinimum, type);
+    case Op::kAnd:
+      return NeutralBits(Meeting::kAnd, type);
+    case Op::kOr:
+      return NeutralBits(Meeting::kOr, type);
+    case Op::kXor:
+      return NeutralBits(Meeting::kXor, type);
+    default:
+      return std::nullopt;
   }
-  return best;
-}
-
-uint64_t LowestBits(DType type) {
-  if (type == DType::kPred) return 0;
-  if (IsInteger(type)) return IsSigned(type) ? uint64_t{1} << (DTypeBits(type) - 1) : 0;
-  if (type == DType::kF8E8M0FNU) return 0;
-  return HighestBits(type) | uint64_t{1} << (DTypeBits(type) - 1);
 }
 
 }  // namespace tenon::kir

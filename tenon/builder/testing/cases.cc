@@ -359,6 +359,14 @@ std::vector<Case> Regions() {
                        Reduce(I(f, {-5, -7}), Reduction::kMax, {0})};
        },
        {{13, 17}, {4}, {1, 2}, {3, 8}, {5}, {1}, {-5}}},
+      {"reduce_powers",
+       OpKind::kReduce,
+       [](Function& f) {
+         const Value x = Convert(V(f, {0.5f, 1, 2, 8}), DType::kF8E8M0FNU);
+         const auto reduced = [&](Reduction by) { return Convert(Reduce(x, by, {0}), DType::kF32); };
+         return Values{reduced(Reduction::kMax), reduced(Reduction::kMin), reduced(Reduction::kProduct)};
+       },
+       {{8}, {0.5}, {8}}},
       {"reduce_two",
        OpKind::kReduce,
        [](Function& f) {

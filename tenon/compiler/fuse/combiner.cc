@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/neutral.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/kir/builder.h"
@@ -94,8 +95,8 @@ class PairCombiner {
 
 /// Values in all orders that there are, and floats that are in none or equal others.
 std::vector<uint64_t> ValuesToMeet(DType type) {
-  std::vector<uint64_t> values = {kir::LowestBits(type), kir::LiteralBits(type, 3), kir::LiteralBits(type, 5),
-                                  kir::HighestBits(type)};
+  std::vector<uint64_t> values = {LowestBits(type), kir::LiteralBits(type, 3), kir::LiteralBits(type, 5),
+                                  HighestBits(type)};
   if (IsFloat(type)) {
     values.push_back(kir::LiteralBits(type, std::numeric_limits<double>::quiet_NaN()));
     values.push_back(kir::LiteralBits(type, 0.0));
@@ -134,7 +135,7 @@ bool FindPairIdentity(Combiner& combiner, bool own_places) {
   if (!IsFloat(value) && !IsInteger(value)) return false;
   PairCombiner combine(g);
   const std::vector<uint64_t> values = ValuesToMeet(value);
-  const uint64_t last = kir::HighestBits(g.arguments[1]);
+  const uint64_t last = HighestBits(g.arguments[1]);
   const auto changes_none = [&](const Pair& identity) {
     for (const uint64_t v : values) {
       for (const uint64_t i : {uint64_t{0}, uint64_t{1}, uint64_t{7}, last}) {
@@ -145,7 +146,7 @@ bool FindPairIdentity(Combiner& combiner, bool own_places) {
     }
     return true;
   };
-  for (const uint64_t extreme : {kir::LowestBits(value), kir::HighestBits(value)}) {
+  for (const uint64_t extreme : {LowestBits(value), HighestBits(value)}) {
     const Pair identity{extreme, last};
     if (!changes_none(identity)) continue;
     if (!MeetInAnyOrder(combine, values, own_places)) return false;

@@ -1,5 +1,6 @@
 #include "tenon/compiler/ir/combiner.h"
 
+#include "tenon/base/neutral.h"
 #include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/builder.h"
 
@@ -53,36 +54,14 @@ Block MakeCombiner(Program& program, OpCode op, DType type) {
   return block;
 }
 
-std::optional<uint64_t> IdentityBits(kir::Op op, DType type) {
-  if (IsComplex(type) || type == DType::kToken) return std::nullopt;
-  switch (op) {
-    case kir::Op::kAdd:
-      if (type == DType::kF8E8M0FNU) return std::nullopt;                 // Powers of two, none of them zero.
-      return IsFloat(type) ? kir::LiteralBits(type, -0.0) : uint64_t{0};  // -0 + x is x also for x = -0.
-    case kir::Op::kMul:
-      return kir::LiteralBits(type, 1);
-    case kir::Op::kMax:
-      return kir::LowestBits(type);
-    case kir::Op::kMin:
-      return kir::HighestBits(type);
-    case kir::Op::kAnd:
-      return type == DType::kPred ? uint64_t{1} : kir::LiteralBits(type, int64_t{-1});
-    case kir::Op::kOr:
-    case kir::Op::kXor:
-      return uint64_t{0};
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<uint64_t> IdentityBits(OpCode op, DType type) { return IdentityBits(KirOpOf(op), type); }
+std::optional<uint64_t> IdentityBits(OpCode op, DType type) { return kir::IdentityBits(KirOpOf(op), type); }
 
 bool CountsAlong(const GraphNode& node, int64_t dim) {
   if (node.op != OpCode::kIota || node.attrs<IotaAttrs>().iota_dimension != dim) return false;
   const Shape& places = node.shape();
   const int64_t count = places.dims[static_cast<size_t>(dim)];
   // Those beyond what their type holds begin anew.
-  return IsInteger(places.dtype) && (count == 0 || static_cast<uint64_t>(count - 1) <= kir::HighestBits(places.dtype));
+  return IsInteger(places.dtype) && (count == 0 || static_cast<uint64_t>(count - 1) <= HighestBits(places.dtype));
 }
 
 DType SumTypeOf(DType type) {

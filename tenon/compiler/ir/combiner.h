@@ -16,10 +16,7 @@ OpCode CombinerOp(const Program& program, const Block& block);
 /// A region that is that op of two scalars; attributes of an op that has some are the caller's to set.
 Block MakeCombiner(Program& program, OpCode op, DType type);
 
-/// The bits e of `type` with op(e, x) == x, bit for bit, for every x; nothing when there are none, or for complex
-/// types. Where there are, elements may meet in any order and grouping: with the same result, or, of sums and products
-/// of floats, one that they are allowed to differ by.
-std::optional<uint64_t> IdentityBits(kir::Op op, DType type);
+/// kir::IdentityBits of the op, where it is one of KIR's.
 std::optional<uint64_t> IdentityBits(OpCode op, DType type);
 
 /// Whether the node's elements are their places along `dim`, 0, 1, ..., integers of which no two are the same.

@@ -1,5 +1,6 @@
 // Rules of elementwise operations.
 
+#include "tenon/base/neutral.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/kir/builder.h"
 
@@ -75,7 +76,7 @@ std::optional<Ref> Simplifier::SameCancel(const GraphNode& node) {
 std::optional<Ref> Simplifier::ExtremeIdentity(const GraphNode& node) {
   const DType type = node.shape().dtype;
   if (!IsNumber(type)) return std::nullopt;
-  return OtherThan(node, node.op == OpCode::kMaximum ? kir::LowestBits(type) : kir::HighestBits(type));
+  return OtherThan(node, node.op == OpCode::kMaximum ? LowestBits(type) : HighestBits(type));
 }
 
 std::optional<Ref> Simplifier::LogicConstant(const GraphNode& node) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "tenon/base/neutral.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/kir/builder.h"
@@ -188,7 +189,7 @@ bool Simplifier::BindExtreme(NodeId id, const GraphNode& node) {
   Ref value = reduce(node.in[0], op, node.in[2]);
   Ref here = Compare(kir::kEq, node.in[0], Broadcast(value, values.dims, kept));
   if (with_nan) here = Binary(OpCode::kOr, here, Compare(kir::kNe, node.in[0], node.in[0]));
-  const uint64_t last = kir::HighestBits(places.dtype);
+  const uint64_t last = HighestBits(places.dtype);
   const Ref place =
       reduce(Select(here, node.in[1], Splat(places, last)), OpCode::kMinimum, Splat({places.dtype, {}}, last));
   if (with_nan && *of_equal == OfEqual::kFirst) {

@@ -4,10 +4,10 @@
 #include <bit>
 #include <limits>
 
-#include "tenon/base/float_bits.h"
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 #include "tenon/emit_llvm/policy.h"
+#include "tenon/kir/builder.h"
 #include "tenon/kir/math.h"
 #include "tenon/target/lanes.h"
 #include "tenon/target/target.h"
@@ -218,42 +218,12 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   const kir::Node& x = graph.nodes[root.in[0]];
   const kir::Node& y = graph.nodes[root.in[1]];
   if (x.op != Op::kArgument || y.op != Op::kArgument || x.imm == y.imm) return std::nullopt;
-  const DType type = root.type;
-  const bool is_float = IsFloat(type);
-  const int bits = DTypeBits(type);
-  // structural: a shift by 64 is none
-  const uint64_t all = type == DType::kPred ? 1 : bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  const uint64_t top = type == DType::kPred ? 0 : uint64_t{1} << (bits - 1);
-  auto infinity = [&]() -> std::optional<uint64_t> {
-    if (!is_float || bits <= 8) return std::nullopt;  // structural: some types of a byte have none
-    return FloatBits(type, std::numeric_limits<double>::infinity());
-  };
-  switch (root.op) {
-    case Op::kAdd:
-    case Op::kOr:
-    case Op::kXor:
-      if (is_float) return std::nullopt;
-      return AnyOrder{root.op, 0};
-    case Op::kMul:
-      if (is_float) return std::nullopt;
-      return AnyOrder{root.op, 1};
-    case Op::kAnd:
-      if (is_float) return std::nullopt;
-      return AnyOrder{root.op, all};
-    case Op::kMin:
-    case Op::kMax: {
-      const bool max = root.op == Op::kMax;
-      if (is_float) {
-        const std::optional<uint64_t> inf = infinity();
-        if (!inf) return std::nullopt;
-        return AnyOrder{root.op, max ? *inf | top : *inf};
-      }
-      if (IsSigned(type)) return AnyOrder{root.op, max ? top : all ^ top};
-      return AnyOrder{root.op, max ? 0 : all};
-    }
-    default:
-      return std::nullopt;
-  }
+  // Sums and products of floats depend on the order, and floats of a byte are taken in theirs.
+  const bool extreme = root.op == Op::kMin || root.op == Op::kMax;
+  if (IsFloat(root.type) && (!extreme || DTypeBits(root.type) <= 8)) return std::nullopt;
+  const std::optional<uint64_t> identity = kir::IdentityBits(root.op, root.type);
+  if (!identity) return std::nullopt;
+  return AnyOrder{root.op, *identity};
 }
 
 namespace {

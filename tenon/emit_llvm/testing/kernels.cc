@@ -1,5 +1,6 @@
 #include "tenon/emit_llvm/testing/kernels.h"
 
+#include "tenon/base/neutral.h"
 #include "tenon/kir/builder.h"
 
 namespace tenon::emit_llvm::testing {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tenon/base/neutral.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/internal/scalar.h"
 #include "tenon/kir/math.h"
@@ -392,26 +393,7 @@ class Generator {
     std::vector<Op> ops = {Op::kAdd, Op::kMul, Op::kMin, Op::kMax};
     if (!IsFloat(type)) ops.insert(ops.end(), {Op::kAnd, Op::kOr});
     const Op op = random_.Pick(ops);
-    uint64_t identity = 0;
-    switch (op) {
-      case Op::kAdd:
-        identity = IsFloat(type) ? LiteralBits(type, -0.0) : 0;
-        break;
-      case Op::kMul:
-        identity = LiteralBits(type, 1);
-        break;
-      case Op::kMin:
-        identity = HighestBits(type);
-        break;
-      case Op::kMax:
-        identity = LowestBits(type);
-        break;
-      case Op::kAnd:
-        identity = type == Type::kPred ? 1 : LiteralBits(type, int64_t{-1});
-        break;
-      default:
-        break;
-    }
+    const uint64_t identity = IdentityBits(op, type).value_or(0);
     const bool lanes = random_.Chance(50);
     const Val v = b_.AddReduce(
         stage, dims, op, x.v, random_.Chance(50) ? b_.ConstBits(type, identity) : Literal(type).v,
