@@ -89,6 +89,17 @@ std::vector<GradientCase> GradientCases() {
                   {.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1},
                   {1, 3});
   });
+  // The last index of the indices' type lies before the operand's end, or far behind it.
+  const auto gather = [&](const char* name, auto indices) {
+    cases.push_back({name, {{300}}, [indices](const Values& v) {
+                       const auto n = static_cast<int64_t>(indices.size());
+                       return Gather(v[0], Constant(v[0].function(), indices, {n}),
+                                     {.collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1}, {1});
+                     }});
+  };
+  gather("Gather by u8", std::vector<uint8_t>{100, 250, 255, 43});
+  gather("Gather by s8", std::vector<int8_t>{100, 127, -1, 43});
+  gather("Gather by u64", std::vector<uint64_t>{100, 299, uint64_t{1} << 63, 43});
   cases.push_back({"Pad", {{2, 3}, {}}, [](const Values& v) { return Pad(v[0], v[1], {1, -1}, {0, 2}, {1, 0}); }});
   unary("Reduce", [](Value x) { return Reduce(x, Reduction::kSum, {0}); });
   unary("Reduce by max", [](Value x) { return Reduce(x, Reduction::kMax, {1}); });

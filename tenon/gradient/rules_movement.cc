@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tenon/base/neutral.h"
 #include "tenon/gradient/internal/rules.h"
 
 namespace tenon::gradient::internal {
@@ -110,20 +111,27 @@ Value SliceRule(const Site& s) {
   return Pad(s.g(), Full(s.g().function(), {s.g().dtype(), {}}, 0), starts, high, interior);
 }
 
+// Where slices begin that must not end outside: `indices` within [0, limits], one limit per element of the vectors
+// along `dim`, which may be one beyond the indices' dims.
+Value ClampedStarts(Value indices, std::vector<int64_t> limits, int64_t dim) {
+  // What the indices' type cannot say bounds nothing.
+  const uint64_t highest = HighestBits(indices.dtype());
+  for (int64_t& limit : limits) limit = static_cast<int64_t>(std::min(static_cast<uint64_t>(limit), highest));
+  const Value limit =
+      Convert(Constant(indices.function(), limits, {static_cast<int64_t>(limits.size())}), indices.dtype());
+  const Value high = dim < indices.rank() ? BroadcastInDim(limit, indices.dims(), {dim})
+                                          : BroadcastTo(Reshape(limit, {}), indices.dims());
+  return Clamp(FullLike(indices, 0), indices, high);
+}
+
 Value GatherRule(const Site& s) {
   const GatherDims& d = *s.op.attribute_as<GatherDims>("dimension_numbers");
   const Dims& sizes = *s.op.attribute_as<Dims>("slice_sizes");
-  const Value indices = s.x(1);
-  Function& f = indices.function();
   // Gather clamps starts, scatter drops what is outside: it is given clamped ones.
   std::vector<int64_t> limits;
   for (const int64_t dim : d.start_index_map)
     limits.push_back(s.x().dims()[static_cast<size_t>(dim)] - sizes[static_cast<size_t>(dim)]);
-  const Value limit = Convert(Constant(f, limits, {static_cast<int64_t>(limits.size())}), indices.dtype());
-  const bool own_dim = d.index_vector_dim < indices.rank();
-  const Value high = own_dim ? BroadcastInDim(limit, indices.dims(), {d.index_vector_dim})
-                             : BroadcastTo(Reshape(limit, {}), indices.dims());
-  const Value clamped = Clamp(FullLike(indices, 0), indices, high);
+  const Value clamped = ClampedStarts(s.x(1), std::move(limits), d.index_vector_dim);
   const ScatterDims back{d.offset_dims,           d.collapsed_slice_dims,
                          d.operand_batching_dims, d.start_indices_batching_dims,
                          d.start_index_map,       d.index_vector_dim};
