@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <random>
 #include <string>
@@ -252,6 +253,21 @@ TEST_F(ProxyTest, ExitIsADeath) {
   ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
   ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, leave.Execute({&x}));
   EXPECT_THAT(std::string(out[0].Await().message()), AllOf(HasSubstr("exited with status 3"), HasSubstr("'exit'")));
+}
+
+TEST_F(ProxyTest, NobodySpinsWhenTheOutputEnds) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable mute, Compile(c(), "mute"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, mute.Execute({&x}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 10);  // Of all threads.
+  // Its end is still seen.
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable crash, Compile(c(), "crash"));
+  ASSERT_OK_AND_ASSIGN(out, crash.Execute({&x}));
+  EXPECT_THAT(std::string(out[0].Await().message()), HasSubstr("signal 11 (SIGSEGV)"));
 }
 
 TEST_F(ProxyTest, HangIsEndedWhenItMayBe) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -111,11 +112,13 @@ Result<Session::Bytes> ProcessSession::MemoryAt(const wire::Place& place, uint64
   return Bytes{std::move(piece), data};
 }
 
-void ProcessSession::ReadOutput() {
+// Whether more may come: a plugin may close or redirect what it writes to.
+bool ProcessSession::ReadOutput() {
   char text[4096];
   for (;;) {
     const ssize_t n = ::read(process_.output.get(), text, sizeof(text));
-    if (n <= 0) return;
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 && errno == EAGAIN;
     // It appears where the plugin's own output would.
     for (ssize_t done = 0; done < n;) {
       const ssize_t written = ::write(STDERR_FILENO, text + done, static_cast<size_t>(n - done));
@@ -139,14 +142,14 @@ bool ProcessSession::Hangs() {
 }
 
 void ProcessSession::Watch() {
-  bool control_open = true;
+  bool control_open = true, output_open = true;
   for (;;) {
     pollfd wait[3] = {{process_.handle.get(), POLLIN, 0},
-                      {process_.output.get(), POLLIN, 0},
+                      {output_open ? process_.output.get() : -1, POLLIN, 0},
                       {control_open ? control_.get() : -1, POLLIN, 0}};
     const int timeout_ms = options_.hang_timeout_s > 0 ? 200 : -1;
     (void)::poll(wait, 3, timeout_ms);
-    if (wait[1].revents != 0) ReadOutput();
+    if (wait[1].revents != 0) output_open = ReadOutput();
     if (wait[0].revents != 0) break;
     if (wait[2].revents != 0) {
       Result<std::optional<channel::PieceNotice>> notice = channel::ReceivePiece(control_.get(), 0);
@@ -164,7 +167,7 @@ void ProcessSession::Watch() {
     }
   }
   const std::string how = Reap(process_);
-  ReadOutput();
+  (void)ReadOutput();
   Die(Death(how));
   pieces_.Close();
   link_.replies().Close();

@@ -48,7 +48,7 @@ class ProcessSession final : public Session {
   }
   void ReadReplies();
   void Watch();
-  void ReadOutput();
+  bool ReadOutput();
   bool Hangs();
   Status Death(const std::string& how);
 

@@ -1,5 +1,6 @@
 #include "tenon/plugin/testing/fake_plugin.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -115,7 +116,8 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
   } else if (op == "increment") {
     info.parameters = {four};
     info.parameters[0].donated = true;
-  } else if (op == "echo" || op == "fail" || op == "refuse" || op == "crash" || op == "hang" || op == "exit") {
+  } else if (op == "echo" || op == "fail" || op == "refuse" || op == "crash" || op == "hang" || op == "exit" ||
+             op == "mute") {
     info.parameters = {four};
     info.parameters[0].donated = op == "refuse";
   } else if (op == "column") {
@@ -156,6 +158,11 @@ class FakeLoaded final : public LoadedExecutable {
     }
     if (op_ == "exit") ::_exit(3);
     while (op_ == "hang") ::pause();
+    if (op_ == "mute") {
+      const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+      for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
+      ::close(nowhere);
+    }
     FakePlugin& plugin = FakePlugin::Get();
     plugin.last_user_data = request.context == nullptr ? nullptr : request.context->Find(plugin.ffi_type);
     for (DeviceExecution& device : request.devices) TENON_RETURN_IF_ERROR(ExecuteOn(device));
@@ -228,7 +235,7 @@ class FakeLoaded final : public LoadedExecutable {
       for (int i = 0; i < 4; ++i) out[i] = in(0)[i] + in(1)[i];
     } else if (op_ == "increment") {
       for (int i = 0; i < 4; ++i) out[i] = in(0)[i] + 1;
-    } else if (op_ == "echo") {
+    } else if (op_ == "echo" || op_ == "mute") {
       std::memcpy(out, in(0), 16);
     } else if (op_ == "column") {
       std::memcpy(out, in(0), 24);

@@ -23,6 +23,7 @@ namespace tenon::plugin::testing {
 ///   refuse     Execute fails with INTERNAL
 ///   fail       one argument; executes later and fails with ABORTED
 ///   throw      Execute throws
+///   mute       as echo; from then on nothing reads what the process writes to its standard output and error
 ///   crash, exit, hang  one argument; Execute ends the process by SIGSEGV or with status 3, or never returns
 /// Programs that begin with "later " are executed by RunPending. A program begun with "everywhere " is loaded on as
 /// many devices as there are replicas and runs on each.
