@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no number that decides stands outside the target and the policy files, and that nothing in the compiler names a machine.
+"""Checks that no number that decides stands outside the target and the policy files, and that nothing in the compiler names a machine or asks the environment.
 
 usage: check_thresholds.py [ROOT]      prints each violation; exit status 1 when there is one.
 
@@ -9,6 +9,7 @@ In compiler/, kir/, plan/ and emit_llvm/ (tests apart), files that are not calle
 What is no choice but follows from a format or a definition (bit widths, depths of recursion, sizes of tables) is marked on its line, or on a line of its own
 above, with `// structural: why`; comparisons of DTypeBits and ByteWidth are widths and need no mark. Coefficients of math functions (kir/math_*.cc) are definitions as a whole, and so are scalar arithmetic in kir/internal and emit_llvm, and the encodings of emit_llvm/internal/x64.
 Nothing in compiler/, kir/ and plan/, comments included, may name an instruction set, a cache line or a thread: that is the target's. ("Thread-safe" is about callers.)
+Nor may anything there read environment variables: what a program compiles to follows from it, the target and the options, all of them values.
 """
 import pathlib
 import re
@@ -26,6 +27,7 @@ MARK = re.compile(r'//.*\bstructural: \S')
 STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'')
 WIDTHS = re.compile(r'\b(?:DTypeBits|ByteWidth)\([^()]*(?:\([^()]*\)[^()]*)*\)\s(?:<=|>=|<|>)\s\d+')
 MACHINE = re.compile(r'\bx86|\bavx|\bsse\d?\b|\bcache[ -]lines?\b|\bthreads?\b(?!-safe)', re.I)
+ENVIRONMENT = re.compile(r'\b(?:secure_)?getenv\b|\benviron\b')
 ALLOWED = 4
 
 
@@ -90,6 +92,9 @@ def main():
                 machine = folder not in OF_MACHINES and MACHINE.search(line)
                 if machine:
                     bad.append(f"{where}: names a machine ('{machine[0]}')")
+                asks = folder not in OF_MACHINES and ENVIRONMENT.search(line.split('//')[0])
+                if asks:
+                    bad.append(f"{where}: asks the environment ('{asks[0]}'); options come as values")
                 here = bool(MARK.search(line))
                 if numbers and not here and not marked:
                     code = WIDTHS.sub('', STRING.sub('""', line.split('//')[0]))

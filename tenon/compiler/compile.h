@@ -65,8 +65,7 @@ struct CompileOptions {
   std::vector<std::vector<int64_t>> argument_layouts;
   std::vector<std::vector<int64_t>> result_layouts;
   /// Checks the graph after every phase (ir/verify.h), and kernels after every rewriting, so that a mistake is
-  /// named where it is made. Costs time; TENON_VERIFY=1 in the environment asks for it as well. Plans are always
-  /// checked.
+  /// named where it is made (TENON_VERIFY=1). Costs time. Plans are always checked.
   bool verify = false;
   /// Folder that receives every stage as text (TENON_DUMP_DIR); empty: none.
   std::string dump_dir;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -175,8 +174,6 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_dir, ignored);
   }
-  const char* asked = std::getenv("TENON_VERIFY");
-  const bool verify = options.verify || (asked != nullptr && std::string_view(asked) == "1");
   CompiledProgram result;
   Clock clock;
   TENON_ASSIGN_OR_RETURN(Imported imported,
@@ -184,7 +181,7 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
   imported.program.target = std::make_shared<const target::Target>(options.target);
   result.statistics.ops = CountOps(imported.program, imported.program.main);
   result.statistics.import_ns = clock.Lap();
-  if (verify) {
+  if (options.verify) {
     if (Status s = Verify(imported.program); !s.ok()) return s.WithContext("the imported graph is wrong");
     clock.Lap();
   }
@@ -201,7 +198,7 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
   result.statistics.ops_simplified = CountOps(simple, simple.main);
   result.statistics.rules = rules.Counts();
   result.statistics.simplify_ns = clock.Lap();
-  if (verify) {
+  if (options.verify) {
     if (Status s = Verify(simple); !s.ok()) return s.WithContext("the simplified graph is wrong");
     clock.Lap();
   }
@@ -213,7 +210,7 @@ Result<CompiledProgram> CompileUncontained(std::string_view program, const Compi
 
   TENON_ASSIGN_OR_RETURN(Layouts layouts, LayoutsOf(simple, options));
   FuseOptions fuse = FuseOptionsFor(simple, layouts, drivers);
-  fuse.verify = verify;
+  fuse.verify = options.verify;
   TENON_ASSIGN_OR_RETURN(FusedProgram fused, Fuse(simple, fuse, ExporterOf(imported, simple)));
   const OperationCount operations = CountOperations(simple);
   result.flops = operations.flops;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/environment.h"
 #include "tenon/base/log.h"
 #include "tenon/host/inspect_sharding.h"
 
@@ -41,6 +42,7 @@ compiler::CompileOptions FrontOptions(const plugin::CompileOptions& options, con
   front.processes = processes;
   front.target = target;
   front.drivers = &drivers;
+  front.verify = IsAskedFor("TENON_VERIFY");
   front.num_replicas = options.num_replicas;
   front.num_partitions = options.num_partitions;
   const auto minor_to_major = [](const plugin::ArraySpec& spec) {

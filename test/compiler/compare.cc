@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "tenon/base/environment.h"
 #include "tenon/kernels/families.h"
 #include "tenon/kir/builder.h"
 #include "tenon/reference/reference.h"
@@ -56,6 +57,7 @@ std::string InLayout(const std::string& dense, const Shape& shape, const Dims& s
 compiler::CompileOptions CpuOptions() {
   compiler::CompileOptions options;
   options.drivers = &kernels::CpuFamilies();
+  options.verify = IsAskedFor("TENON_VERIFY");
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <span>
 
+#include "tenon/base/environment.h"
 #include "tenon/compiler/compile.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/isa/isa.h"
@@ -107,6 +108,7 @@ Status RunProgram(std::string_view bytes, const Options& options) {
     TENON_ASSIGN_OR_RETURN(compile.target, target::TargetByName(options.target));
   }
   compile.drivers = compile.target.kind == target::Kind::kCpu ? &kernels::CpuFamilies() : &kernels::HostFamilies();
+  compile.verify = IsAskedFor("TENON_VERIFY");
   compile.num_replicas = options.replicas;
   compile.num_partitions = options.partitions;
   const std::string_view wanted = StageOf(options.phase);
