@@ -115,6 +115,21 @@ TEST(Partials, PiecesOfACutArrayLieAmongTheLeastValues) {
   EXPECT_THAT(ResultsOf<uint8_t>(program("i1", "min"), {{0, 0}}), ElementsAre(ElementsAre(0, 1, 1, 0)));
 }
 
+TEST(Partials, SumsKeepTheSignsOfZeros) {
+  const auto program = [](const std::string& type) {
+    return fmt::format("func.func @main(%x: tensor<2x{0}> {1}) -> (tensor<2x{0}> {2}) {{ return %x : tensor<2x{0}> }}",
+                       type, Sharding("[{\"x\"}]"), Sharding("[{}], unreduced={\"x\"}"));
+  };
+  // The first element is the first device's 3 and what the second one adds to it, and so on.
+  const Arrays<float> got = ResultsOf(program("f32"), {{3, 4}});
+  EXPECT_THAT(got, ElementsAre(ElementsAre(3, 0, 0, 4)));
+  EXPECT_TRUE(std::signbit(got[0][1]) && std::signbit(got[0][2]));
+  const Arrays<float> parts = ResultsOf(program("complex<f32>"), {{3, -3, 4, -4}});
+  EXPECT_THAT(parts, ElementsAre(ElementsAre(3, -3, 0, 0, 0, 0, 4, -4)));
+  for (size_t i = 2; i < 6; ++i) EXPECT_TRUE(std::signbit(parts[0][i])) << i;
+  EXPECT_THAT(ResultsOf<int8_t>(program("i8"), {{3, 4}}), ElementsAre(ElementsAre(3, 0, 0, 4)));
+}
+
 /// `body` makes %r of %x and %y, maxima of the devices' values.
 std::string OfMaxima(const std::string& body, const std::string& result = "[{}], unreduced=max{\"x\"}") {
   return fmt::format(R"(func.func @main(%x: tensor<2xf32> {0}, %y: tensor<2xf32> {0}) -> (tensor<2xf32> {1}) {{

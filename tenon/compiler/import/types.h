@@ -10,11 +10,11 @@
 #include "mlir/IR/Operation.h"
 #include "tenon/base/shape.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/dialect/stablehlo/element_type.h"
 
 namespace tenon::compiler {
 
-/// kInvalid for types that have no number here (quantized ...).
-DType ElementTypeOf(mlir::Type type);
+using stablehlo::ElementTypeOf;
 /// The shape of a static tensor, or of a token. UNIMPLEMENTED for others, naming the type.
 Result<Shape> ShapeOf(mlir::Type type);
 /// Elements in Tenon's form: pred and narrow types one byte each. Nothing for literals of types that have none.

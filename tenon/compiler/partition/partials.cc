@@ -25,8 +25,15 @@ mlir::Value Piece(mlir::OpBuilder& b, mlir::Value x, int64_t d, int64_t p, int64
 
 /// What changes nothing in a combination; null for types that have nothing of the kind.
 mlir::Value Nothing(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, sdy::ReductionOp op) {
-  if (op == sdy::ReductionOp::SUM) return Zeros(b, loc, type);
-  return Extreme(b, loc, type, /*greatest=*/op == sdy::ReductionOp::MIN);
+  switch (op) {
+    case sdy::ReductionOp::SUM:
+      return Neutral(b, loc, Meeting::kAdd, type);
+    case sdy::ReductionOp::MAX:
+      return Neutral(b, loc, Meeting::kMaximum, type);
+    case sdy::ReductionOp::MIN:
+      return Neutral(b, loc, Meeting::kMinimum, type);
+  }
+  return {};
 }
 
 bool IsZero(mlir::Value v) {
@@ -251,7 +258,9 @@ mlir::Value Combined(mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange pa
 }
 
 mlir::Value AnyPart(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, int64_t position, sdy::ReductionOp op) {
-  return position == 0 || op != sdy::ReductionOp::SUM ? whole : Zeros(b, loc, TypeOf(whole));
+  if (position == 0 || op != sdy::ReductionOp::SUM) return whole;
+  const mlir::Value nothing = Nothing(b, loc, TypeOf(whole), op);
+  return nothing ? nothing : Zeros(b, loc, TypeOf(whole));
 }
 
 void InlineCalls(mlir::func::FuncOp main) {

@@ -51,7 +51,8 @@ class Partials {
 mlir::Value Combined(mlir::OpBuilder& builder, mlir::Location loc, mlir::ValueRange parts, sdy::ReductionOp op);
 
 /// The partial value at `position` of those that make `whole` where nobody knows better: all of a maximum or minimum;
-/// of a sum, everything at the first position, zeros at the others.
+/// of a sum, everything at the first position, zeros at the others, which are negative where the type has those: they
+/// change no zero.
 mlir::Value AnyPart(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value whole, int64_t position,
                     sdy::ReductionOp op);
 

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "tenon/compiler/partition/expand.h"
 #include "tenon/dialect/stablehlo/dialect.h"
+#include "tenon/dialect/stablehlo/element_type.h"
 
 namespace tenon::compiler {
 namespace {
@@ -162,56 +163,42 @@ mlir::Operation* OnlyOp(mlir::Operation* op) {
   return single && first.getOperand(0).getType() == first.getResult(0).getType() ? &first : nullptr;
 }
 
-mlir::DenseElementsAttr ExtremeOf(mlir::RankedTensorType type, bool greatest) {
-  using llvm::APFloat, llvm::APInt;
-  if (auto f = mlir::dyn_cast<mlir::FloatType>(type.getElementType())) {
-    const auto& semantics = f.getFloatSemantics();
-    if (!greatest && !APFloat::semanticsHasSignedRepr(semantics)) return nullptr;
-    return mlir::DenseElementsAttr::get(type, APFloat::semanticsHasInf(semantics)
-                                                  ? APFloat::getInf(semantics, !greatest)
-                                                  : APFloat::getLargest(semantics, !greatest));
-  }
-  if (auto i = mlir::dyn_cast<mlir::IntegerType>(type.getElementType())) {
-    const unsigned bits = i.getWidth();
-    const bool is_signed = !i.isUnsigned() && bits > 1;  // Of truth values, false is the least.
-    const APInt least = is_signed ? APInt::getSignedMinValue(bits) : APInt::getZero(bits);
-    return mlir::DenseElementsAttr::get(type, greatest ? ~least : least);
-  }
-  return nullptr;
+std::optional<Meeting> MeetingOf(mlir::Operation* op) {
+  if (mlir::isa<stablehlo::AddOp>(op)) return Meeting::kAdd;
+  if (mlir::isa<stablehlo::MulOp>(op)) return Meeting::kMultiply;
+  if (mlir::isa<stablehlo::MaxOp>(op)) return Meeting::kMaximum;
+  if (mlir::isa<stablehlo::MinOp>(op)) return Meeting::kMinimum;
+  if (mlir::isa<stablehlo::AndOp>(op)) return Meeting::kAnd;
+  if (mlir::isa<stablehlo::OrOp>(op)) return Meeting::kOr;
+  if (mlir::isa<stablehlo::XorOp>(op)) return Meeting::kXor;
+  return std::nullopt;
 }
 
-// What changes no element by the op; null where there is no such value.
-mlir::DenseElementsAttr NeutralOf(mlir::Operation* only, mlir::RankedTensorType type) {
-  using llvm::APFloat, llvm::APInt;
-  if (mlir::isa<stablehlo::MinOp, stablehlo::MaxOp>(only)) return ExtremeOf(type, mlir::isa<stablehlo::MinOp>(only));
-  const bool adds = mlir::isa<stablehlo::AddOp>(only), multiplies = mlir::isa<stablehlo::MulOp>(only);
+// Bits of each element, or of each part of complex ones.
+mlir::DenseElementsAttr Filled(mlir::RankedTensorType type, uint64_t bits) {
+  const llvm::APInt word(64, bits);
+  const auto number = [&](mlir::Type t) {
+    const auto& semantics = mlir::cast<mlir::FloatType>(t).getFloatSemantics();
+    return llvm::APFloat(semantics, word.zextOrTrunc(llvm::APFloat::getSizeInBits(semantics)));
+  };
   const mlir::Type element = type.getElementType();
-  if (auto i = mlir::dyn_cast<mlir::IntegerType>(element)) {
-    const unsigned bits = i.getWidth();
-    const auto all = [&](const APInt& value) { return mlir::DenseElementsAttr::get(type, value); };
-    if (adds || mlir::isa<stablehlo::OrOp>(only)) return all(APInt::getZero(bits));
-    if (multiplies) return all(APInt(bits, 1));
-    return mlir::isa<stablehlo::AndOp>(only) ? all(APInt::getAllOnes(bits)) : nullptr;
-  }
-  if (!adds && !multiplies) return nullptr;
-  if (auto f = mlir::dyn_cast<mlir::FloatType>(element)) {
-    const auto& semantics = f.getFloatSemantics();
-    if (multiplies) return mlir::DenseElementsAttr::get(type, APFloat(semantics, 1));
-    if (!APFloat::semanticsHasZero(semantics)) return nullptr;
-    // Minus zero changes no zero, where the type has it.
-    return mlir::DenseElementsAttr::get(type, APFloat::getZero(semantics, APFloat::semanticsHasSignedRepr(semantics)));
-  }
+  if (mlir::isa<mlir::IntegerType>(element))
+    return mlir::DenseElementsAttr::get(type, word.zextOrTrunc(element.getIntOrFloatBitWidth()));
   if (auto complex = mlir::dyn_cast<mlir::ComplexType>(element)) {
-    const auto& semantics = mlir::cast<mlir::FloatType>(complex.getElementType()).getFloatSemantics();
-    return mlir::DenseElementsAttr::get(
-        type, std::complex<APFloat>(APFloat(semantics, multiplies ? 1 : 0), APFloat::getZero(semantics)));
+    const llvm::APFloat part = number(complex.getElementType());
+    return mlir::DenseElementsAttr::get(type, std::complex<llvm::APFloat>(part, part));
   }
-  return nullptr;
+  return mlir::DenseElementsAttr::get(type, number(element));
+}
+
+std::optional<uint64_t> NeutralOf(Meeting op, mlir::RankedTensorType type) {
+  return NeutralBits(op, stablehlo::ElementTypeOf(type.getElementType()));
 }
 
 bool HasNeutral(mlir::Operation* op) {
   mlir::Operation* only = OnlyOp(op);
-  return only != nullptr && NeutralOf(only, TypeOf(only->getResult(0))) != nullptr;
+  const std::optional<Meeting> meeting = only == nullptr ? std::nullopt : MeetingOf(only);
+  return meeting && NeutralOf(*meeting, TypeOf(only->getResult(0)));
 }
 
 Rule Reduce(stablehlo::ReduceOp op) {
@@ -432,22 +419,16 @@ std::optional<Rule> RuleOf(mlir::Operation* op) {
   return std::nullopt;
 }
 
-namespace {
-
-mlir::Value ConstantOf(mlir::OpBuilder& b, mlir::Location loc, mlir::DenseElementsAttr value) {
-  if (!value) return {};
-  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
-}
-
-}  // namespace
-
-mlir::Value Extreme(mlir::OpBuilder& b, mlir::Location loc, mlir::RankedTensorType type, bool greatest) {
-  return ConstantOf(b, loc, ExtremeOf(type, greatest));
+mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, Meeting op, mlir::RankedTensorType type) {
+  const std::optional<uint64_t> bits = NeutralOf(op, type);
+  if (!bits) return {};
+  return stablehlo::ConstantOp::create(b, loc, mlir::cast<mlir::ElementsAttr>(Filled(type, *bits))).getResult();
 }
 
 mlir::Value Neutral(mlir::OpBuilder& b, mlir::Location loc, mlir::Operation* combiner, mlir::RankedTensorType type) {
   mlir::Operation* only = OnlyOp(combiner);
-  return ConstantOf(b, loc, only == nullptr ? nullptr : NeutralOf(only, type));
+  const std::optional<Meeting> meeting = only == nullptr ? std::nullopt : MeetingOf(only);
+  return meeting ? Neutral(b, loc, *meeting, type) : mlir::Value();
 }
 
 void FitAttributes(mlir::Operation* op, mlir::Operation* clone) {

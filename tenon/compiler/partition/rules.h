@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mlir/IR/Builders.h"
+#include "tenon/base/neutral.h"
 #include "tenon/compiler/partition/cuts.h"
 
 namespace tenon::compiler {
@@ -27,13 +28,13 @@ struct Rule {
 /// None for ops that only run on whole arrays.
 std::optional<Rule> RuleOf(mlir::Operation* op);
 
+/// NeutralBits in every element; null when there are none.
+mlir::Value Neutral(mlir::OpBuilder& builder, mlir::Location loc, Meeting op, mlir::RankedTensorType type);
+
 /// What changes nothing in the combination by the body of a reduction or scatter, like `type`; null when that is not
 /// known.
 mlir::Value Neutral(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* combiner,
                     mlir::RankedTensorType type);
-
-/// The least or the greatest value, infinities among them, in every element; null for types that do not have it.
-mlir::Value Extreme(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type, bool greatest);
 
 /// Makes the attributes of `clone`, a copy of `op` on parts of its operands, say so.
 void FitAttributes(mlir::Operation* op, mlir::Operation* clone);
