@@ -413,6 +413,19 @@ except Exception as e:
     assert result is True
 
 
+def test_a_callback_may_use_the_device_of_another_process_that_called_it():
+    result = run('''
+import jax, numpy as np
+
+def inner(v):
+    return np.asarray(jax.jit(lambda x: x * 2 + 1)(np.asarray(v)))
+
+called = jax.jit(lambda x: jax.pure_callback(inner, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+give(np.asarray(called(np.ones(4, np.float32))).tolist())
+''', TENON_JAX_ISOLATE=1).result
+    assert result == [3.0] * 4
+
+
 def test_collectives_that_are_started_and_awaited():
     result = run(PROLOGUE + '''
 from jax._src.lax import parallel

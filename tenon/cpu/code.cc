@@ -95,6 +95,7 @@ Result<std::shared_ptr<const Code>> Bind(compiler::CompiledProgram about,
   const plan::Statistics n = plan::Count(plan);
   code->has_open_steps = n.custom_calls + n.evaluate_steps > 0;
   code->may_call_back = services.may_call_back;
+  code->caller_waits = services.caller_waits;
   std::shared_ptr<runtime::Profile> profile = host::NewProfile(plan.name);
   TENON_ASSIGN_OR_RETURN(code->program,
                          runtime::Program::Create(std::move(plan), std::move(bound), std::move(services.services),

@@ -29,8 +29,7 @@ struct Code {
   double run_ns = 0;  ///< What one run is expected to take on one core.
   /// It has steps (custom calls, evaluations) of which nobody knows how long they take before they ran.
   bool has_open_steps = false;
-  /// It calls handlers that did not declare that they never call back: for a thread that others do not wait for.
-  bool may_call_back = false;
+  bool may_call_back = false, caller_waits = false;  ///< As host::PlanServices.
 };
 
 /// Compiles StableHLO for `target`: front end, kernels, plan bound to its code. Logs one statistics line; writes every

@@ -175,9 +175,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
 
   auto& queue = static_cast<CpuDevice*>(device.device)->queue();
   if (!code_->may_call_back) host::WaitForRoom(queue, plan);
-  // What callbacks do and print comes before what their caller does next, and their error is the call's, wherever the
-  // program depends on nothing that is still to come.
-  const bool await = code_->may_call_back && ready && request.devices.size() == 1 && device.transfers == nullptr;
+  const bool await = code_->caller_waits && ready && request.devices.size() == 1;
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
   task->run.transfers = std::move(device.transfers);

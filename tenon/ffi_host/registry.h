@@ -14,6 +14,9 @@ namespace tenon::ffi_host {
 /// interpreter and waits for nothing but tasks that it schedules itself. Without it a handler is taken to do so: a
 /// program that calls it gets a thread where it may block.
 inline constexpr XLA_FFI_Handler_Traits kLeafTrait = XLA_FFI_Handler_Traits{1} << 30;
+/// The handler is run by whoever begins the executions that call it, such as the host of a device in a process of its
+/// own: that one cannot wait for an execution while it begins it.
+inline constexpr XLA_FFI_Handler_Traits kServedByCallerTrait = XLA_FFI_Handler_Traits{1} << 28;
 /// Among the traits of a registration through PJRT's extension: what is registered points to an
 /// XLA_FFI_Handler_Bundle, not to an execute function.
 inline constexpr XLA_FFI_Handler_Traits kBundleTrait = XLA_FFI_Handler_Traits{1} << 29;

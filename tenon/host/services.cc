@@ -207,11 +207,13 @@ Result<PlanServices> MakeServices(const plan::Plan& plan) {
   TENON_RETURN_IF_ERROR(table->Add(plan.steps));
   PlanServices result;
   result.may_call_back = table->host_transfers;
-  bool begins = false;
+  bool begins = false, served_by_caller = table->host_transfers;
   for (const auto& [step, site] : table->sites) {
     result.may_call_back |= (site->handler().traits & ffi_host::kLeafTrait) == 0;
+    served_by_caller |= (site->handler().traits & ffi_host::kServedByCallerTrait) != 0;
     begins |= site->has_begin();
   }
+  result.caller_waits = result.may_call_back && !served_by_caller;
   runtime::Services& services = result.services;
   services.evaluate = [table](const plan::EvaluateStep& step, std::span<const runtime::View> operands,
                               std::span<const runtime::View> results, void*) -> Status {

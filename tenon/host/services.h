@@ -38,6 +38,9 @@ struct PlanServices {
   /// It calls handlers that did not declare that they never call back, or the functions behind a channel to the host:
   /// for a thread that others do not wait for.
   bool may_call_back = false;
+  /// Whoever begins an execution waits for it, where its arguments are there: what callbacks do and print comes before
+  /// what their caller does next, and their error is the call's. Not where it may be the caller that serves them.
+  bool caller_waits = false;
 };
 /// Whether it is a call of a program's channel to the host, which MakeServices serves itself.
 bool IsHostTransfer(const plan::CustomCallStep& step);

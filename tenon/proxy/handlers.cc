@@ -243,8 +243,8 @@ Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
     if (known.target == registration.target_name && known.platform == registration.platform_name) return OkStatus();
   }
   const auto number = static_cast<uint32_t>(registry.handlers.size());
-  registry.handlers.push_back(
-      {number, std::string(registration.target_name), std::string(registration.platform_name), traits});
+  registry.handlers.push_back({number, std::string(registration.target_name), std::string(registration.platform_name),
+                               traits | ffi_host::kServedByCallerTrait});
   const std::string message = wire::Encode(registry.handlers.back());
   for (const std::weak_ptr<Session>& weak : registry.sessions) {
     if (const std::shared_ptr<Session> session = weak.lock()) session->Post(wire::Verb::kRegisterHandler, 0, message);

@@ -166,6 +166,7 @@ Result<std::shared_ptr<DeviceCode>> BindTo(VulkanDevice& device, std::shared_ptr
   const double kernels_us = MicrosSince(start);
   TENON_ASSIGN_OR_RETURN(host::PlanServices services, host::MakeServices(plan));
   code->may_call_back = services.may_call_back;
+  code->caller_waits = services.caller_waits;
   code->profile = host::NewProfile(plan.name);
   TENON_ASSIGN_OR_RETURN(code->program, runtime::Program::Create(plan, std::move(on_host), std::move(services.services),
                                                                  kernels::HostFamilies(), HostTarget(), code->profile,

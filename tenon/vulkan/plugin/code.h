@@ -47,7 +47,7 @@ struct DeviceCode {
   std::unique_ptr<const runtime::Program> program;  ///< After what it was made with.
   /// The host has a part in each run: it runs steps or decides how loops and branches go on.
   bool needs_host = false;
-  bool may_call_back = false;  ///< As host::PlanServices.
+  bool may_call_back = false, caller_waits = false;  ///< As host::PlanServices.
 };
 
 /// Makes the kernels' code for the device, and for the host what the device takes not; logs one line of statistics.

@@ -285,9 +285,7 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
     const VulkanStorage& storage = Ours(a.storage);
     submit &= !a.ready.failed() && storage.is_submitted() && &storage.device() == ours.device().get();
   }
-  // What callbacks do and print comes before what their caller does next, and their error is the call's, wherever the
-  // program depends on nothing that is still to come.
-  const bool await = may_call_back && ready && request.devices.size() == 1 && device.transfers == nullptr;
+  const bool await = code->caller_waits && ready && request.devices.size() == 1;
   auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
   task->run.code = std::move(code);
   task->run.context = request.context;
