@@ -48,15 +48,19 @@ std::vector<std::vector<bool>> AxesFromData(kir::Kernel& k) {
   return from_data;
 }
 
-/// Where a buffer's axes begin that lie apart or have places from data; those between continue the one before.
-std::vector<size_t> RunsOf(const kir::Buffer& b, const std::vector<bool>& from_data) {
-  std::vector<size_t> begins;
+/// Axes [begin, end) of a buffer.
+using Run = std::pair<size_t, size_t>;
+
+/// The buffer's axes in runs that go through memory as one; those with places from data are alone.
+std::vector<Run> RunsOf(const kir::Buffer& b, const std::vector<bool>& from_data) {
+  std::vector<Run> runs;
   for (size_t d = 0; d < b.extent.size(); ++d) {
     const bool continues = d > 0 && !from_data[d - 1] && !from_data[d] && b.stride[d].baked > 0 &&
                            b.stride[d - 1].baked == b.extent[d].baked * b.stride[d].baked;
-    if (!continues) begins.push_back(d);
+    if (!continues) runs.push_back({d, d});
+    ++runs.back().second;
   }
-  return begins;
+  return runs;
 }
 
 /// Turns buffers into flat memory: one axis whose coefficients are the strides. Of buffers that are read at
@@ -64,7 +68,7 @@ std::vector<size_t> RunsOf(const kir::Buffer& b, const std::vector<bool>& from_d
 /// element, which one axis from 0 on does not say, stay as they are.
 void Flatten(kir::Kernel& k) {
   const std::vector<std::vector<bool>> from_data = AxesFromData(k);
-  std::vector<std::vector<size_t>> runs(k.buffers.size());  // Empty: the whole buffer is flat.
+  std::vector<std::vector<Run>> runs(k.buffers.size());  // Empty: the whole buffer is flat.
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::Buffer& b = k.buffers[i];
     const bool turned = std::any_of(b.stride.begin(), b.stride.end(), [](const Size& s) { return s.baked < 0; });
@@ -78,8 +82,7 @@ void Flatten(kir::Kernel& k) {
       return;
     }
     SmallVector<kir::Axis, 4> joined;
-    for (size_t r = 0; r < runs[buf].size(); ++r) {
-      const size_t begin = runs[buf][r], end = r + 1 < runs[buf].size() ? runs[buf][r + 1] : at.size();
+    for (const auto& [begin, end] : runs[buf]) {
       joined.push_back(end == begin + 1 ? at[begin] : FlatAxis(at, begin, end, b, b.stride[end - 1].baked));
     }
     at = std::move(joined);
@@ -95,8 +98,7 @@ void Flatten(kir::Kernel& k) {
       continue;
     }
     SmallVector<Size, 4> extent, stride;
-    for (size_t r = 0; r < runs[i].size(); ++r) {
-      const size_t begin = runs[i][r], end = r + 1 < runs[i].size() ? runs[i][r + 1] : b.extent.size();
+    for (const auto& [begin, end] : runs[i]) {
       int64_t elements = 1;
       for (size_t d = begin; d < end; ++d) elements *= b.extent[d].baked;
       extent.push_back(Size::Of(elements));
