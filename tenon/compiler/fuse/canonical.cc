@@ -476,7 +476,7 @@ std::vector<InterleavedSet> InterleavedSets(kir::Kernel& k) {
 }
 
 /// Dims about whose places an access asks.
-kir::DimMask AskedDims(kir::Kernel& k) {
+kir::DimMask AskedDims(const kir::Kernel& k) {
   kir::DimMask asked = 0;
   ForEachAccess(k, [&](kir::Buf, auto&, auto& guard) {
     for (const kir::Guard& g : guard) {
@@ -498,24 +498,23 @@ kir::DimMask ShortRows(const kir::Kernel& k, bool alone) {
   return rows;
 }
 
-/// Numbers up to this stay in the code.
-constexpr int64_t kSmall = 8;  // structural: most that strides of structs and taps of stencils come to
+/// Short rows about whose places an access asks, which their length settles; and all that keep their length.
+kir::DimMask AskedRows(const kir::Kernel& k) { return ShortRows(k, true) & AskedDims(k); }
+kir::DimMask KnownRows(const kir::Kernel& k) { return ShortRows(k, false) | AskedRows(k); }
 
-/// Dims whose extents stay in the code, those of `rows` too where they are short.
-kir::DimMask KeptExtents(const kir::Kernel& k, kir::DimMask rows) {
+}  // namespace
+
+kir::DimMask KeptExtents(const kir::Kernel& k) {
+  const kir::DimMask rows = KnownRows(k);
   kir::DimMask kept = 0;
   for (size_t d = 0; d < k.dims.size(); ++d) {
     const int64_t most = rows & Bit(d)                             ? policy::kKnownRow
                          : k.dims[d].kind == kir::DimKind::kReduce ? policy::kShortRow
-                                                                   : kSmall;
+                                                                   : policy::kSmallNumber;
     if (!k.dims[d].extent.is_param() && k.dims[d].extent.baked <= most) kept |= Bit(d);
   }
   return kept;
 }
-
-}  // namespace
-
-kir::DimMask KeptExtents(const kir::Kernel& k) { return KeptExtents(k, ShortRows(k, false)); }
 
 void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   std::map<int64_t, int32_t> slots;
@@ -527,16 +526,15 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   };
   // Short rows are summed, or gone through, without a loop and masks where their length is known, and what is asked
   // about their places is known then.
-  const kir::DimMask known = ShortRows(k, true) & AskedDims(k), rows = ShortRows(k, false) | known;
-  const kir::DimMask kept = KeptExtents(k, rows);
+  const kir::DimMask known = AskedRows(k), rows = KnownRows(k), kept = KeptExtents(k);
   for (size_t d = 0; d < k.dims.size(); ++d) {
-    if (!(kept & Bit(d))) turn(k.dims[d].extent, kSmall);
+    if (!(kept & Bit(d))) turn(k.dims[d].extent, policy::kSmallNumber);
   }
   // What lies rows apart is found by one address.
-  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : kSmall;
+  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : policy::kSmallNumber;
   for (kir::Buffer& b : k.buffers) {
-    for (Size& s : b.extent) turn(s, kSmall);
-    for (Size& s : b.stride) turn(s, kSmall);
+    for (Size& s : b.extent) turn(s, policy::kSmallNumber);
+    for (Size& s : b.stride) turn(s, policy::kSmallNumber);
   }
   auto axis = [&](kir::Axis& a, int64_t keep) {
     for (kir::Term& t : a.terms) turn(t.coef, keep);
@@ -547,7 +545,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
       if (!together || &a != &at.back()) {
-        for (kir::Term& t : a.terms) turn(t.coef, kSmall);
+        for (kir::Term& t : a.terms) turn(t.coef, policy::kSmallNumber);
         turn(a.offset, near);
         continue;
       }
@@ -555,16 +553,16 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     }
     for (kir::Guard& g : guard) {
       if (g.e.terms.size() == 1 && (known & Bit(g.e.terms[0].dim))) continue;
-      axis(g.e, kSmall);
+      axis(g.e, policy::kSmallNumber);
       turn(g.lo, 0);
-      turn(g.hi, kSmall);
+      turn(g.hi, policy::kSmallNumber);
     }
   });
   ForEachStage(k.seq, [&](kir::Stage& stage) {
     for (kir::Range& r : stage.domain) {
       if (known & Bit(r.dim)) continue;
       turn(r.lo, 0);
-      turn(r.hi, kSmall);
+      turn(r.hi, policy::kSmallNumber);
     }
   });
   ForEachLoop(k.seq, [&](kir::Loop& loop) { turn(loop.trip_count, 0); });

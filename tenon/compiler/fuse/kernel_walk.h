@@ -86,12 +86,12 @@ void ForEachUse(kir::Read& read, const F& f) {
   if (read.otherwise != kir::kNone) f(read.otherwise);
 }
 
-/// f(Buf, at, guard) for every access.
-template <class F>
-void ForEachAccess(kir::Kernel& k, const F& f) {
-  for (kir::Read& r : k.reads) f(r.buf, r.at, r.guard);
-  ForEachStage(k.seq, [&](kir::Stage& stage) {
-    for (kir::Store& s : stage.stores) f(s.buf, s.at, s.guard);
+/// f(Buf, at, guard) for every access of a kir::Kernel, const or not.
+template <class Kernel, class F>
+void ForEachAccess(Kernel& k, const F& f) {
+  for (auto& r : k.reads) f(r.buf, r.at, r.guard);
+  ForEachStage(k.seq, [&](auto& stage) {
+    for (auto& s : stage.stores) f(s.buf, s.at, s.guard);
   });
 }
 

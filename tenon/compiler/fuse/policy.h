@@ -293,5 +293,8 @@ inline constexpr size_t kChains = 4;
 // Kernels that differ in extents alone share their code, but for the length of rows that are summed: up to four vectors
 // of the longest kind, a loop and what it needs around it take longer than the sum.
 inline constexpr int64_t kShortRow = 64;
+/// Of other numbers those up to this stay in the code: about what strides of small structs and taps of stencils come
+/// to.
+inline constexpr int64_t kSmallNumber = 8;
 
 }  // namespace tenon::compiler::policy
