@@ -72,9 +72,10 @@ def initialize() -> None:
     remote = os.environ.get('TENON_JAX_REMOTE', '')
     if remote:  # In a process of its own, too, at the server.
         os.environ['TENON_REMOTE'] = remote
-    if remote or os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0'):
+    elsewhere = bool(remote) or os.environ.get('TENON_JAX_ISOLATE', '0') not in ('', '0')
+    if elsewhere:
         library = _isolated(library)
     from tenon_jax import _registration
-    _registration.register(library, replace=mode == 'replace')
+    _registration.register(library, replace=mode == 'replace', elsewhere=elsewhere)
     if (vulkan := vulkan_library_path()) is not None:
         _registration.register_vulkan(vulkan)

@@ -1,7 +1,7 @@
-"""Functions with partitioners of their own (jax.experimental.custom_partitioning) on the CPU.
+"""Functions with partitioners of their own (jax.experimental.custom_partitioning) on devices of another process.
 
-Tenon's devices share one memory, and a program of several of them computes on whole arrays: there the function itself says what is
-computed, and there is nothing to cut. A call that only a partitioner can replace would have no meaning.
+The plugin of this process runs the partitioner. One that only sends programs to a process elsewhere cannot: there the function itself says
+what is computed, over whole arrays. A call that only a partitioner can replace has no meaning there.
 """
 
 from jax._src import core

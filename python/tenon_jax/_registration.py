@@ -104,11 +104,13 @@ def _num_processes() -> int:
     return distributed.global_state.num_processes or 1
 
 
-def register(library: str, replace: bool) -> None:
+def register(library: str, replace: bool, elsewhere: bool) -> None:
+    """`elsewhere`: the devices are another process's, which asks nothing of this one while it compiles."""
     _callbacks.install()
     _lowered.install()
     if replace:
-        _partitioning.install()
+        if elsewhere:
+            _partitioning.install()
         _transforms.install()
     _dumps.install()  # Last: what is given is written before it is transformed.
     builtin = xla_bridge._backend_factories.get('cpu')

@@ -319,26 +319,64 @@ give([a.is_deleted(), b.is_deleted()])
     assert result == [False, True]
 
 
-def test_functions_with_partitioners_of_their_own():
-    # The partitioner is not asked: whole arrays need none.
-    result = run(PROLOGUE + '''
+_NORMALISED = PROLOGUE + '''
 from jax.experimental.custom_partitioning import custom_partitioning
 
 @custom_partitioning
 def normalised(v):
     return v / jnp.sum(v, axis=-1, keepdims=True)
 
-def never(*args):
-    raise AssertionError("asked")
+seen = []
+def partition(mesh, operands, result):
+    seen.append([list(operands[0].sharding.spec), list(operands[0].shape), list(result.sharding.spec)])
+    def per_device(part):
+        # Each device has a part of the row, and adds its number for us to see that it was here.
+        return part / jax.lax.psum(jnp.sum(part, axis=-1, keepdims=True), "j") + 10 * jax.lax.axis_index("i")
+    return mesh, per_device, operands[0].sharding, (operands[0].sharding,)
 
-normalised.def_partition(partition=never, infer_sharding_from_operands=never, sharding_rule="i j -> i j", need_replication_factors=("j",))
-got = jax.jit(normalised)(jax.device_put(x + 1, NamedSharding(mesh, P("i", "j"))))
-give(np.asarray(got).tolist())
-''', TENON_NUM_DEVICES=4).result
+normalised.def_partition(partition=partition, sharding_rule="i j -> i j", need_replication_factors=("j",))
+v = jax.device_put(x + 1, NamedSharding(mesh, P("i", "j")))
+'''
+
+
+def _rows(shift):
     rows = [[float(4 * i + j + 1) for j in range(4)] for i in range(4)]
-    want = [[v / sum(row) for v in row] for row in rows]
-    eps = 2.0**-24  # The sums are exact, the quotient rounds once.
-    assert all(abs(g - w) <= eps * w for got, row in zip(result, want) for g, w in zip(got, row))
+    return [[v / sum(row) + shift(i) for v in row] for i, row in enumerate(rows)]
+
+
+def _close(got, want):
+    # The sums are exact; the quotient and the shift round once each, at most below 16.
+    return all(abs(g - w) <= 2.0**-20 for row, wanted in zip(got, want) for g, w in zip(row, wanted))
+
+
+def test_functions_with_partitioners_of_their_own():
+    result = run(_NORMALISED + '''
+f = jax.jit(lambda v: 2 * normalised(v / 1))
+got = f(v)
+again = np.asarray(jax.jit(lambda v: jax.lax.fori_loop(0, 1, lambda _, w: normalised(w), v))(v))
+give([np.asarray(got).tolist(), again.tolist(), seen])
+''', TENON_NUM_DEVICES=4).result
+    want = _rows(lambda i: 10 * (i // 2))
+    assert _close(result[0], [[2 * v for v in row] for row in want]) and _close(result[1], want)
+    assert result[2] == 2 * [[['i', 'j'], [4, 4], ['i', None]]]
+
+
+def test_what_a_partitioner_raises_is_heard():
+    result = run(_NORMALISED + '''
+def refuse(*_):
+    raise ValueError("not over this mesh")
+normalised.def_partition(partition=refuse, sharding_rule="i j -> i j", need_replication_factors=("j",))
+try:
+    jax.jit(normalised)(v)
+except Exception as e:
+    give(str(e))
+''', TENON_NUM_DEVICES=4).result
+    assert 'not over this mesh' in result and 'custom_call' in result
+
+
+def test_partitioners_are_not_asked_on_devices_of_another_process():
+    result = run(_NORMALISED + 'give([np.asarray(jax.jit(normalised)(v)).tolist(), seen])', TENON_NUM_DEVICES=4, TENON_JAX_ISOLATE=1).result
+    assert _close(result[0], _rows(lambda i: 0)) and result[1] == []
 
 
 @pytest.mark.parametrize('name', ['float8_e4m3fn', 'float8_e5m2', 'float8_e8m0fnu', 'float4_e2m1fn'])

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "tenon/base/environment.h"
 #include "tenon/base/log.h"
 #include "tenon/host/inspect_sharding.h"
+#include "tenon/host/partitioners.h"
 
 namespace tenon::host {
 
@@ -65,6 +67,12 @@ Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const
                                                  const compiler::Processes& processes) {
   compiler::CompileOptions front = FrontOptions(options, target, drivers, processes);
   front.dump_dir = dump_dir;
+  std::optional<std::string> partitioned;
+  if (is_new) {
+    TENON_ASSIGN_OR_RETURN(partitioned,
+                           compiler::RunPartitioners(program, options.num_partitions, RegisteredPartitioners()));
+    if (partitioned) program = *partitioned;
+  }
   TENON_ASSIGN_OR_RETURN(compiler::CompiledProgram about, compiler::Compile(program, front));
   if (is_new) TENON_RETURN_IF_ERROR(TellShardings(about.inspected));
   about.inspected.clear();

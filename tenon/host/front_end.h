@@ -19,7 +19,7 @@ std::string NewDumpDir();
 void WriteDump(const std::string& dir, const std::string& name, std::string_view text);
 
 /// From StableHLO to the plan, as the client's options say. `is_new`: the program comes from its maker, who may have
-/// left addresses of this process in it; those are told what they ask for.
+/// left addresses of this process in it; those are told what they ask for, and partitioners are run.
 Result<compiler::CompiledProgram> CompileProgram(std::string_view program, const plugin::CompileOptions& options,
                                                  const target::Target& target, const drivers::Registry& drivers,
                                                  const std::string& dump_dir, bool is_new,

@@ -7,6 +7,7 @@
 #include "tenon/dialect/parse.h"
 #include "tenon/ffi_host/call_site.h"
 #include "tenon/ffi_host/registry.h"
+#include "tenon/host/partitioners.h"
 #include "tenon/lapack/lapack.h"
 #include "tenon/plugin/ffi_types.h"
 #include "tenon/vhlo/version.h"
@@ -42,6 +43,12 @@ Status PluginBase::RegisterFfiHandler(const plugin::FfiHandlerRegistration& regi
   else
     bundle.execute = reinterpret_cast<XLA_FFI_Handler*>(registration.handler);
   return ffi_host::RegisterHandler(registration.target_name, bundle, registration.traits & ~ffi_host::kBundleTrait);
+}
+
+Status PluginBase::RegisterCustomPartitioner(std::string_view name,
+                                             std::shared_ptr<const plugin::CustomPartitioner> partitioner) {
+  RegisterPartitioner(name, std::move(partitioner));
+  return OkStatus();
 }
 
 Status CheckFormat(const plugin::Program& program) {

@@ -20,6 +20,9 @@ class PluginBase : public plugin::Plugin {
   std::array<int64_t, 3> stablehlo_current_version() const final;
   std::span<const plugin::OptionSpec> compile_option_specs() const final;
   Status RegisterFfiHandler(const plugin::FfiHandlerRegistration& registration) final;
+  bool has_custom_partitioners() const final { return true; }
+  Status RegisterCustomPartitioner(std::string_view name,
+                                   std::shared_ptr<const plugin::CustomPartitioner> partitioner) final;
 
  private:
   const std::string platform_;

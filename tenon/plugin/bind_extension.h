@@ -26,5 +26,6 @@ PJRT_Extension_Base* AbiVersionExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* CallbackExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ExecutableMetadataExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* CrossHostTransfersExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* CustomPartitionerExtension(PJRT_Extension_Base* next);
 
 }  // namespace tenon::plugin::bind

@@ -12,7 +12,7 @@ namespace bind {
 
 PJRT_Extension_Base* Extensions() {
   static PJRT_Extension_Base* const first = [] {
-    PJRT_Extension_Base* chain = ThePlugin().Extensions();
+    PJRT_Extension_Base* chain = CustomPartitionerExtension(ThePlugin().Extensions());
     chain = CallbackExtension(ExecutableMetadataExtension(CrossHostTransfersExtension(chain)));
     chain = AbiVersionExtension(PhaseCompileExtension(HostAllocatorExtensions(RawBufferExtension(chain))));
     chain = ProfilerExtension(SignatureExtension(chain));

@@ -103,4 +103,8 @@ Status Plugin::RegisterFfiHandler(const FfiHandlerRegistration& registration) {
       fmt::format("PJRT_FFI_Register_Handler is not implemented (target '{}')", registration.target_name));
 }
 
+Status Plugin::RegisterCustomPartitioner(std::string_view name, std::shared_ptr<const CustomPartitioner>) {
+  return Unimplemented(fmt::format("PJRT_Register_Custom_Partitioner is not implemented (name '{}')", name));
+}
+
 }  // namespace tenon::plugin

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "tenon/abi/pjrt.h"
 #include "tenon/plugin/client.h"
+#include "tenon/plugin/custom_partitioner.h"
 
 namespace tenon::plugin {
 
@@ -122,6 +124,15 @@ class Plugin {
 
   /// Handlers for custom calls, once per name and platform. UNIMPLEMENTED unless overridden.
   virtual Status RegisterFfiHandler(const FfiHandlerRegistration& registration);
+
+  /// Whether callers may say how custom calls are cut over devices: false leaves the extension CustomPartitioner out.
+  virtual bool has_custom_partitioners() const { return false; }
+  /// That of the custom calls of a name, for all clients; the last one of a name holds. UNIMPLEMENTED unless
+  /// overridden.
+  virtual Status RegisterCustomPartitioner(std::string_view name, std::shared_ptr<const CustomPartitioner> partitioner);
+  /// Says of the custom calls of a name that they compute each entry of their leading dims for itself. Does nothing
+  /// unless overridden: it changes no results.
+  virtual Status RegisterBatchPartitionable(std::string_view name) { return OkStatus(); }
 };
 
 /// The id of a type of user data, by name: the same for every caller in this process, registered on first use. What

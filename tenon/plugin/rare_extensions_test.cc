@@ -5,6 +5,7 @@
 #include "tenon/abi/pjrt_abi_version.h"
 #include "tenon/abi/pjrt_callback.h"
 #include "tenon/abi/pjrt_cross_host_transfers.h"
+#include "tenon/abi/pjrt_custom_partitioner.h"
 #include "tenon/abi/pjrt_executable_metadata.h"
 #include "tenon/abi/pjrt_host_allocator.h"
 #include "tenon/abi/pjrt_host_memory_allocator.h"
@@ -340,6 +341,115 @@ TEST_F(RareExtensionsTest, ExecutablesNameWhatTheyWereCompiledWith) {
   destroy.executable = get.executable;
   EXPECT_CALL_OK(PJRT_Executable_Destroy, destroy);
   Destroy(loaded);
+}
+
+// A caller's partitioner, and what became of its memory.
+struct CallersPartitioner {
+  JAX_CustomCallPartitioner_Callbacks callbacks{};
+  std::string refuses;
+  std::string seen;
+  std::string answer;
+  std::vector<JAX_CustomCallPartitioner_string> shardings;
+  int cleaned = 0;
+  int ended = 0;
+
+  CallersPartitioner() {
+    callbacks.version = 7;
+    callbacks.private_data = this;
+    callbacks.dtor = [](JAX_CustomCallPartitioner_Callbacks* c) { ++Of(c).ended; };
+    callbacks.partition = [](JAX_CustomCallPartitioner_Callbacks* c, JAX_CustomCallPartitioner_Partition_Args* args) {
+      CallersPartitioner& self = Of(c);
+      self.seen = Text(args->backend_config);
+      for (size_t i = 0; i < args->num_args; ++i) self.See(args->op_args[i]);
+      self.See(args->op_result);
+      if (self.Begin(args->header)) return;
+      self.answer = "module {}";
+      args->mlir_module = {self.answer.data(), self.answer.size()};
+      self.shardings.assign(args->num_args, {"cut", 3});
+      args->args_sharding = self.shardings.data();
+      args->result_sharding = {"whole", 5};
+    };
+    callbacks.infer_sharding = [](JAX_CustomCallPartitioner_Callbacks* c,
+                                  JAX_CustomCallPartitioner_InferShardingFromOperands_Args* args) {
+      if (Of(c).Begin(args->header)) return;
+      args->has_result_sharding = args->num_args != 0;
+      if (args->num_args != 0) args->result_sharding = args->op_args[0].sharding;
+    };
+    callbacks.propagate_user_sharding = [](JAX_CustomCallPartitioner_Callbacks* c,
+                                           JAX_CustomCallPartitioner_PropagateUserSharding_Args* args) {
+      CallersPartitioner& self = Of(c);
+      if (self.Begin(args->header)) return;
+      self.answer = Text(args->result_sharding) + "!";
+      args->result_sharding = {self.answer.data(), self.answer.size()};
+    };
+  }
+
+  static CallersPartitioner& Of(JAX_CustomCallPartitioner_Callbacks* c) {
+    return *static_cast<CallersPartitioner*>(c->private_data);
+  }
+  static std::string Text(const JAX_CustomCallPartitioner_string& s) { return {s.data, s.size}; }
+  void See(const JAX_CustomCallPartitioner_aval& array) {
+    seen += " " + std::to_string(array.shape.size) + (array.has_sharding ? ":" + Text(array.sharding) : "");
+  }
+  // Whether there is an error to tell.
+  bool Begin(JAX_CustomCallPartitioner_version_and_error& header) {
+    EXPECT_EQ(header.api_version, 7);
+    header.data = this;
+    header.cleanup_fn = [](void* self) { ++static_cast<CallersPartitioner*>(self)->cleaned; };
+    header.has_error = !refuses.empty();
+    header.code = PJRT_Error_Code_FAILED_PRECONDITION;
+    header.error_msg = {refuses.data(), refuses.size()};
+    return header.has_error;
+  }
+};
+
+TEST_F(RareExtensionsTest, CustomPartitionersAreTheCallers) {
+  const auto& extension = Find<PJRT_Custom_Partitioner_Extension>(PJRT_Extension_Type_Custom_Partitioner);
+  CallersPartitioner first, second;
+  ARGS(PJRT_Register_Custom_Partitioner, args);
+  args.name = "own";
+  args.name_size = 3;
+  EXPECT_EQ(TakeStatus(extension.register_custom_partitioner(&args)).code(), Code::kInvalidArgument);
+  args.callbacks = &first.callbacks;
+  first.callbacks.partition = nullptr;
+  EXPECT_EQ(TakeStatus(extension.register_custom_partitioner(&args)).code(), Code::kInvalidArgument);
+  EXPECT_EQ(first.ended, 0);
+  first.callbacks.partition = second.callbacks.partition;
+  ASSERT_TRUE(TakeStatus(extension.register_custom_partitioner(&args)).ok());
+
+  auto& registered = FakePlugin::Get().partitioners;
+  const std::shared_ptr<const CustomPartitioner> partitioner = registered.at("own");
+  const PartitionedArray operands[] = {{{DType::kF32, {4, 2}}, "rows"}, {{DType::kS8, {}}, ""}};
+  const PartitionedArray results[] = {{{DType::kF32, {4}}, "rows"}};
+  Result<PartitionedCall> call = partitioner->Partition(operands, results, "config");
+  ASSERT_TRUE(call.ok()) << call.status().ToString();
+  // Shapes: 2 bytes of type, 4 of dims, 4 of dynamic dims and 6 of layout for the first; 2 and 2 for the scalar.
+  EXPECT_EQ(first.seen, "config 16:rows 4 13:rows");
+  EXPECT_EQ(call->program, "module {}");
+  EXPECT_EQ(call->operand_shardings, (std::vector<std::string>{"cut", "cut"}));
+  EXPECT_EQ(call->result_sharding, "whole");
+  EXPECT_EQ(partitioner->InferSharding(operands, results, "").value(), "rows");
+  EXPECT_EQ(partitioner->InferSharding({}, results, "").value(), std::nullopt);
+  EXPECT_EQ(partitioner->PropagateUserSharding(results, "", "wanted").value(), "wanted!");
+  EXPECT_EQ(first.cleaned, 4);
+  first.refuses = "no such mesh";
+  const Status refused = partitioner->Partition(operands, results, "").status();
+  EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(refused.message(), "no such mesh");
+  EXPECT_EQ(first.cleaned, 5);
+
+  // Of two with one name the later holds; the earlier ends when nobody uses it.
+  args.callbacks = &second.callbacks;
+  ASSERT_TRUE(TakeStatus(extension.register_custom_partitioner(&args)).ok());
+  EXPECT_NE(registered.at("own"), partitioner);
+  EXPECT_EQ(first.ended, 0);
+  registered.clear();
+  EXPECT_EQ(second.ended, 1);
+
+  ARGS(PJRT_Register_Batch_Partitionable, batch);
+  batch.name = "own";
+  batch.name_size = 3;
+  EXPECT_TRUE(TakeStatus(extension.register_batch_partitionable(&batch)).ok());
 }
 
 }  // namespace

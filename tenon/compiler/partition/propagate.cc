@@ -38,7 +38,8 @@ mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::dyn_cast<mlir::Ranke
 
 class Forward {
  public:
-  Forward(mlir::func::FuncOp main, int64_t num_devices) : main_(main), num_devices_(num_devices) {}
+  Forward(mlir::func::FuncOp main, int64_t num_devices, llvm::function_ref<bool(mlir::Operation*)> about)
+      : main_(main), num_devices_(num_devices), about_(about) {}
 
   ResultShardingsOf Run() {
     Spreads arguments;
@@ -53,7 +54,7 @@ class Forward {
       auto type = mlir::dyn_cast<mlir::RankedTensorType>(main_.getResultTypes()[i]);
       results.push_back(type ? ToAttribute(own, Constrained(own, spread[i], type)) : own);
     }
-    ResultShardingsOf found{std::move(results), {}, {}, {}};
+    ResultShardingsOf found{std::move(results), {}, {}, {}, {}};
     for (const auto& [value, known] : known_) {
       if (!known.mesh) continue;
       std::vector<std::vector<sdy::AxisRefAttr>> dims;
@@ -61,11 +62,9 @@ class Forward {
       found.placement.Set(value, std::move(dims));
     }
     for (mlir::Operation* op : inspected_) found.inspected.emplace_back(op, ToAttribute({}, Get(op->getOperand(0))));
-    for (mlir::Operation* op : per_device_) {
-      std::vector<sdy::TensorShardingAttr> operands;
-      for (const Spread& operand : Get(op->getOperands())) operands.push_back(ToAttribute({}, operand));
-      found.per_device.emplace_back(op, std::move(operands));
-    }
+    for (mlir::Operation* op : per_device_) found.per_device.emplace_back(op, ToAttributes(op->getOperands()));
+    for (mlir::Operation* op : asked_)
+      found.asked.push_back({op, ToAttributes(op->getOperands()), ToAttributes(op->getResults())});
     return found;
   }
 
@@ -125,6 +124,12 @@ class Forward {
     return sdy::TensorShardingAttr::get(context, spread.mesh, dims, {},
                                         own ? own.getUnreducedAxes() : llvm::ArrayRef<sdy::AxisRefAttr>(),
                                         own ? own.getReductionOp() : sdy::ReductionOp::SUM);
+  }
+
+  std::vector<sdy::TensorShardingAttr> ToAttributes(mlir::ValueRange values) const {
+    std::vector<sdy::TensorShardingAttr> attributes;
+    for (const Spread& spread : Get(values)) attributes.push_back(ToAttribute({}, spread));
+    return attributes;
   }
 
   sdy::MeshAttr MeshOf(mlir::Attribute mesh_or_ref) const {
@@ -201,6 +206,7 @@ class Forward {
       if (auto member = mlir::dyn_cast<sdy::ShardingGroupOp>(op)) Share(member);
       if (InspectsSharding(&op) && !llvm::is_contained(inspected_, &op)) inspected_.push_back(&op);
       if (MadePerDevice(&op) && !llvm::is_contained(per_device_, &op)) per_device_.push_back(&op);
+      if (about_ && about_(&op) && !llvm::is_contained(asked_, &op)) asked_.push_back(&op);
       Spreads results = Results(&op);
       results.resize(op.getNumResults());
       auto own = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::kShardingAttr);
@@ -522,17 +528,19 @@ class Forward {
 
   mlir::func::FuncOp main_;
   int64_t num_devices_;
+  llvm::function_ref<bool(mlir::Operation*)> about_;
   llvm::DenseMap<mlir::Value, Spread> known_;
   std::map<uint64_t, Spread> groups_;
   llvm::DenseMap<mlir::Value, Spread> wanted_;  ///< By those who read the values.
-  llvm::SmallVector<mlir::Operation*> inspected_, per_device_;
+  llvm::SmallVector<mlir::Operation*> inspected_, per_device_, asked_;
   std::vector<mlir::func::FuncOp> calls_;  ///< Those that are being gone through, the outermost first.
 };
 
 }  // namespace
 
-ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices) {
-  return Forward(main, num_devices).Run();
+ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices,
+                                  llvm::function_ref<bool(mlir::Operation*)> about) {
+  return Forward(main, num_devices, about).Run();
 }
 
 bool InspectsSharding(mlir::Operation* op) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tenon/dialect/sdy/dialect.h"
 
@@ -33,6 +34,12 @@ struct ResultShardingsOf {
   /// run; null where nothing is known.
   std::vector<std::pair<mlir::Operation*, std::vector<sdy::TensorShardingAttr>>> per_device;
   Placement placement;
+  /// Of the operands and results of each op that was asked about; null where nothing is known.
+  struct Asked {
+    mlir::Operation* op;
+    std::vector<sdy::TensorShardingAttr> operands, results;
+  };
+  std::vector<Asked> asked;
 };
 
 /// The sharding of each result of @main, null where nothing is known. A result's own sharding stands, except that its
@@ -41,8 +48,10 @@ struct ResultShardingsOf {
 /// the longer list of axes wins, then the first operand. What a constraint or a manual computation reads lies as it
 /// wants it, in dims that nothing else has cut otherwise. Shardings are a matter of where results lie, never of what
 /// they hold; a program of one device has no use for them. Requires a verified module, before any expansion.
-/// Shardings over meshes of another number of devices than `num_devices` spread nothing.
-ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices);
+/// Shardings over meshes of another number of devices than `num_devices` spread nothing. `about`: which ops are asked
+/// about; null, none.
+ResultShardingsOf ResultShardings(mlir::func::FuncOp main, int64_t num_devices,
+                                  llvm::function_ref<bool(mlir::Operation*)> about = nullptr);
 
 /// Whether the op asks how its operand lies.
 bool InspectsSharding(mlir::Operation* op);

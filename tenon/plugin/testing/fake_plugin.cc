@@ -375,6 +375,12 @@ Status FakePlugin::RegisterFfiHandler(const FfiHandlerRegistration& registration
   return OkStatus();
 }
 
+Status FakePlugin::RegisterCustomPartitioner(std::string_view name,
+                                             std::shared_ptr<const CustomPartitioner> partitioner) {
+  partitioners[std::string(name)] = std::move(partitioner);
+  return OkStatus();
+}
+
 int64_t LiveExtensionObjects() {
   return LiveObjects(ObjectKind::kRawBuffer) + LiveObjects(ObjectKind::kHostMemory) +
          LiveObjects(ObjectKind::kPhaseCompile) + LiveObjects(ObjectKind::kAbiVersion);

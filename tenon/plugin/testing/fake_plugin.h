@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +40,9 @@ class FakePlugin final : public Plugin {
   Result<Ref<Executable>> CompileForTopology(const Program& program, const CompileOptions& options, Topology& topology,
                                              Client* client) override;
   Status RegisterFfiHandler(const FfiHandlerRegistration& registration) override;
+  bool has_custom_partitioners() const override { return true; }
+  Status RegisterCustomPartitioner(std::string_view name,
+                                   std::shared_ptr<const CustomPartitioner> partitioner) override;
   bool has_abi_versions() const override { return true; }
   bool has_executable_metadata() const override { return true; }
   /// Its clients receive what they sent themselves, under the same key and of any device.
@@ -51,6 +55,7 @@ class FakePlugin final : public Plugin {
   /// What the last client was made with.
   ClientOptions last_client_options;
   std::vector<std::string> ffi_targets;
+  std::map<std::string, std::shared_ptr<const CustomPartitioner>> partitioners;
   /// The user data of type `ffi_type` that the last execution saw.
   int64_t ffi_type = 0;
   std::atomic<void*> last_user_data{nullptr};
