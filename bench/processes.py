@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times sums over the processes of a job, on Tenon's engines and on JAX's built-in CPU backend.
 
-  bench/processes.py [--processes 2] [--devices 1] [--sizes 1024,1048576,67108864] [--backends shm,gloo,xla] [--seconds 2]
+  bench/processes.py [--processes 2] [--devices 1] [--sizes 1024,1048576,67108864] [--backends shm,gloo,openmpi,mpich,xla] [--seconds 2]
 
 Sizes are bytes of f32 per device. Prints, per backend and size, the least and the median time of one psum, waited for, in ms as process 0 sees it.
 Needs what python/tests needs; on as many cores as processes at least, or the figures are the scheduler's."""
@@ -15,7 +15,8 @@ import sys
 
 WORKER = '''
 import json, os, sys, time
-index, count, port, sizes, seconds = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]), float(sys.argv[5])
+index, count, port, sizes, seconds = sys.argv[1], int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]), float(sys.argv[5])
+index = int(os.environ.get(index, index))
 import jax
 jax.distributed.initialize("localhost:" + port, count, index)
 import numpy as np
@@ -46,10 +47,16 @@ def run(backend, args):
         probe.bind(('localhost', 0))
         port = probe.getsockname()[1]
     env = dict(os.environ, JAX_PLATFORMS='cpu', JAX_NUM_CPU_DEVICES=str(args.devices))
-    env.update({'TENON_JAX': 'off'} if backend == 'xla' else {'TENON_COLLECTIVES': backend})
+    ranks = {'openmpi': 'OMPI_COMM_WORLD_RANK', 'mpich': 'PMI_RANK'}
+    env.update({'TENON_JAX': 'off'} if backend == 'xla' else {'TENON_COLLECTIVES': 'mpi' if backend in ranks else backend})
     sizes = json.dumps([int(size) for size in args.sizes.split(',')])
-    job = [subprocess.Popen([sys.executable, '-c', WORKER, str(i), str(args.processes), str(port), sizes, str(args.seconds)], env=env, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for i in range(args.processes)]
+    worker = lambda index: [sys.executable, '-c', WORKER, index, str(args.processes), str(port), sizes, str(args.seconds)]
+    if backend in ranks:
+        root = ['--allow-run-as-root', '--oversubscribe'] if backend == 'openmpi' else []
+        commands = [[f'mpirun.{backend}', *root, '-n', str(args.processes), *worker(ranks[backend])]]
+    else:
+        commands = [worker(str(i)) for i in range(args.processes)]
+    job = [subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for command in commands]
     outputs = [process.communicate(timeout=600)[0] for process in job]
     for line in outputs[0].splitlines():
         if line.startswith('RESULT '):

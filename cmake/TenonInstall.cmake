@@ -99,6 +99,12 @@ if(TARGET tenon_engine_gloo)  # The plugin looks for it beside itself.
   tenon_component(NAME gloo PACKAGE tenon-gloo REQUIRES cpu TARGETS tenon_engine_gloo DESTINATION ${TENON_PLUGIN_DIR}
                   SUMMARY "Tenon: exchange by TCP for jobs whose processes are on several machines")
 endif()
+foreach(mpi openmpi mpich)
+  if(TARGET tenon_engine_${mpi})
+    tenon_component(NAME ${mpi} PACKAGE tenon-${mpi} REQUIRES cpu TARGETS tenon_engine_${mpi} DESTINATION ${TENON_PLUGIN_DIR}
+                    SUMMARY "Tenon: exchange by MPI for jobs that mpirun starts")
+  endif()
+endforeach()
 if(TARGET pjrt_plugin_tenon_vulkan)  # The loader of drivers is opened when the plugin is used.
   tenon_component(NAME vulkan PACKAGE tenon-vulkan TARGETS pjrt_plugin_tenon_vulkan DESTINATION ${TENON_PLUGIN_DIR} DEPENDS libvulkan1
                   SUMMARY "Tenon: PJRT plugin for GPUs that compiles StableHLO to SPIR-V for Vulkan drivers")

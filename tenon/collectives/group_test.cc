@@ -305,6 +305,121 @@ TEST_P(Engines, AKilledPeerIsAnErrorOnAllOthersSoon) {
   }
 }
 
+// Run by mpirun, in three processes, which meet in a folder named after it and its beginning. Members of a clique are
+// numbered otherwise than MPI's processes.
+class MpiRun : public ::testing::Test {
+ protected:
+  static std::string Folder() {
+    std::ifstream file("/proc/" + std::to_string(getppid()) + "/stat");
+    std::string text;
+    std::getline(file, text, ')');  // The program's name may hold blanks.
+    for (int field = 0; field < 20; ++field) file >> text;
+    return "/tmp/tenon_mpi_" + std::to_string(getppid()) + "_" + text;
+  }
+  // Member 0 goes last.
+  static void TearDownTestSuite() {
+    if (!std::filesystem::exists(Folder())) return;
+    FileStore store(Folder());
+    if (self_ != 0) {
+      EXPECT_TRUE(store.Put("ended" + std::to_string(self_), "").ok());
+      return;
+    }
+    for (const char* key : {"ended1", "ended2"}) EXPECT_TRUE(store.Get(key, Milliseconds(30'000)).ok());
+    std::filesystem::remove_all(Folder());
+  }
+  void SetUp() override {
+    const char* mpi = std::getenv("TENON_TEST_MPI");
+    if (mpi == nullptr) GTEST_SKIP() << "not run by mpirun";
+    ASSERT_EQ(MpiOfThisProcess().value(), mpi);
+    self_ = (std::atoi(std::getenv(std::string_view(mpi) == "openmpi" ? "OMPI_COMM_WORLD_RANK" : "PMI_RANK")) + 1) % 3;
+    std::filesystem::create_directories(Folder());
+    store_ = std::make_unique<FileStore>(Folder());
+    engine_ = LoadEngine(mpi).value();
+  }
+  // Nobody leaves before all have seen what they are to see.
+  void TearDown() override {
+    if (store_ == nullptr) return;
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    EXPECT_TRUE(store_->Put(test + std::to_string(self_), "").ok());
+    for (const char* member : {"0", "1", "2"}) EXPECT_TRUE(store_->Get(test + member, Milliseconds(30'000)).ok());
+  }
+  std::unique_ptr<Group> Meet(const std::string& key, int members, int self, int timeout_ms = 20'000) {
+    Group::Setup setup = SetupOf(members, self, store_.get(), Milliseconds(timeout_ms));
+    setup.meeting.key = key;
+    Result<std::unique_ptr<Group>> group = Group::Create(*engine_, std::move(setup));
+    EXPECT_TRUE(group.ok()) << group.status().ToString();
+    return group.ok() ? *std::move(group) : nullptr;
+  }
+
+  static inline int self_ = 0;
+  std::unique_ptr<FileStore> store_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(MpiRun, MovesAllSizes) {
+  const std::unique_ptr<Group> all = Meet("sizes", 3, self_);
+  ASSERT_NE(all, nullptr);
+  for (int round = 0; round < 20; ++round) {
+    const Status moved = AllSizes(*all);
+    ASSERT_TRUE(moved.ok()) << "member " << self_ << ": " << moved.ToString();
+  }
+  // Two of them, while the third one is elsewhere.
+  if (self_ == 1) return;
+  const std::unique_ptr<Group> pair = Meet("pair", 2, self_ / 2);
+  ASSERT_NE(pair, nullptr);
+  const Status moved = AllSizes(*pair);
+  EXPECT_TRUE(moved.ok()) << moved.ToString();
+}
+
+TEST_F(MpiRun, WhoHasSentEverythingMayLeave) {
+  for (int round = 0; round < 30; ++round) {
+    const std::unique_ptr<Group> group = Meet("leave" + std::to_string(round), 3, self_);
+    ASSERT_NE(group, nullptr);
+    const std::vector<std::byte> out = Pattern(1, 0, 3000);
+    std::vector<std::byte> in(out.size());
+    const SendPart sends[] = {{0, out.data(), out.size()}, {2, out.data(), out.size()}};
+    const ReceivePart receive{1, in.data(), in.size()};
+    const Status moved =
+        self_ == 1 ? group->Exchange(TagOf("f", 1), sends, {}) : group->Exchange(TagOf("f", 1), {}, {&receive, 1});
+    ASSERT_TRUE(moved.ok()) << "round " << round << ", member " << self_ << ": " << moved.ToString();
+    ASSERT_TRUE(self_ == 1 || in == out);
+  }
+}
+
+TEST_F(MpiRun, AnotherOrderIsAnErrorThatNamesBothPrograms) {
+  const std::unique_ptr<Group> group = Meet("order", 3, self_);
+  ASSERT_NE(group, nullptr);
+  const Status failed = SendAround(*group, TagOf(self_ == 0 ? "f" : "g", 1), 1 << 20);
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("'f'"));
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("'g'"));
+  EXPECT_FALSE(SendAround(*group, TagOf("f", 2), 8).ok());
+}
+
+TEST_F(MpiRun, ASilentPeerIsAnErrorInTime) {
+  const std::unique_ptr<Group> group = Meet("silence", 3, self_, 700);
+  ASSERT_NE(group, nullptr);
+  if (self_ == 1) {
+    std::this_thread::sleep_for(Milliseconds(2000));
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const Status failed = SendAround(*group, TagOf("f", 1), 100);
+  EXPECT_THAT(failed.ToString(), HasSubstr("DEADLINE_EXCEEDED"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, Milliseconds(1900));
+}
+
+TEST_F(MpiRun, WhoFailsTellsTheOthersWhy) {
+  const std::unique_ptr<Group> group = Meet("failure", 3, self_);
+  ASSERT_NE(group, nullptr);
+  if (self_ == 1) {
+    std::this_thread::sleep_for(Milliseconds(100));
+    group->Fail(InvalidArgument("the argument was poisoned"));
+    return;
+  }
+  const Status failed = SendAround(*group, TagOf("f", 1), 5 << 20);
+  EXPECT_THAT(failed.ToString(), HasSubstr("the argument was poisoned"));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , Engines,
     ::testing::Values(EngineCase{"local", [] { return Result<std::unique_ptr<Engine>>(MakeLocalEngine()); }, false},

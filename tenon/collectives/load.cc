@@ -96,7 +96,7 @@ Result<std::unique_ptr<Engine>> LoadEngine(std::string_view name) {
   if (library == nullptr) {
     return NotFound(
         fmt::format("no engine '{}' for exchanging data between processes: {}. It is built where its library is "
-                    "installed (Debian: libgloo-dev) and lies beside the plugin",
+                    "installed (Debian: libgloo-dev, libopenmpi-dev, libmpich-dev) and lies beside the plugin",
                     name, why));
   }
   auto* create = reinterpret_cast<TenonEngineCreate*>(dlsym(library, TENON_ENGINE_SYMBOL));
@@ -104,6 +104,34 @@ Result<std::unique_ptr<Engine>> LoadEngine(std::string_view name) {
   if (table == nullptr || table->version != TENON_ENGINE_VERSION)
     return FailedPrecondition(fmt::format("{} is no engine of version {}", file, TENON_ENGINE_VERSION));
   return std::unique_ptr<Engine>(std::make_unique<LibraryEngine>(*table));
+}
+
+Result<std::string_view> MpiOfThisProcess() {
+  struct Mpi {
+    std::string_view engine;
+    std::vector<const char*> libraries, variables;
+  };
+  // What launchers set: Open MPI's own; Hydra (MPICH, Intel MPI).
+  static const std::vector<Mpi>& known = *new std::vector<Mpi>{
+      {"openmpi", {"libmpi.so.40"}, {"OMPI_COMM_WORLD_SIZE"}},
+      {"mpich", {"libmpich.so.12", "libmpi.so.12"}, {"PMI_SIZE", "PMI_RANK"}},
+  };
+  for (const Mpi& mpi : known) {
+    for (const char* library : mpi.libraries) {
+      if (void* loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); loaded != nullptr) {
+        dlclose(loaded);
+        return mpi.engine;
+      }
+    }
+  }
+  for (const Mpi& mpi : known) {
+    for (const char* variable : mpi.variables) {
+      if (std::getenv(variable) != nullptr) return mpi.engine;
+    }
+  }
+  return FailedPrecondition(
+      "data are to go by MPI, but no mpirun started this process (neither OMPI_COMM_WORLD_SIZE nor PMI_SIZE is set), "
+      "and no MPI is loaded");
 }
 
 }  // namespace tenon::collectives

@@ -12,4 +12,8 @@ namespace tenon::collectives {
 /// version. The library stays loaded.
 Result<std::unique_ptr<Engine>> LoadEngine(std::string_view name);
 
+/// The engine of the MPI that this process was started by, or has loaded: "openmpi" or "mpich". FAILED_PRECONDITION
+/// when there is none.
+Result<std::string_view> MpiOfThisProcess();
+
 }  // namespace tenon::collectives

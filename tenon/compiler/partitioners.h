@@ -22,8 +22,8 @@ struct PartitionedArray {
   std::string sharding;
 };
 
-/// What a call becomes: a program of StableHLO that every device runs on its parts, and how those lie; a call of several
-/// results has the tuple of theirs.
+/// What a call becomes: a program of StableHLO that every device runs on its parts, and how those lie; a call of
+/// several results has the tuple of theirs.
 struct PartitionedCall {
   std::string program;
   std::vector<std::string> operand_shardings;

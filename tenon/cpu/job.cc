@@ -93,10 +93,11 @@ std::string NewSecret() {
 }  // namespace
 
 Result<std::unique_ptr<Job>> Job::Join(Setup setup) {
-  if (setup.engine != "auto" && setup.engine != "gloo" && setup.engine != "shm") {
+  if (setup.engine != "auto" && setup.engine != "gloo" && setup.engine != "shm" && setup.engine != "mpi") {
     return InvalidArgument(
-        fmt::format("collectives is '{}', wanted auto, gloo or shm (shared memory of one machine)", setup.engine));
+        fmt::format("collectives is '{}', wanted auto, gloo, shm (shared memory of one machine) or mpi", setup.engine));
   }
+  if (setup.engine == "mpi") TENON_RETURN_IF_ERROR(collectives::MpiOfThisProcess().status());
   std::unique_ptr<Job> job(new Job(std::move(setup)));
   job->setup_.store = std::make_shared<LeavableStore>(std::move(job->setup_.store), job->left_);
   TENON_RETURN_IF_ERROR(job->Exchange());
@@ -284,9 +285,13 @@ Result<std::unique_ptr<collectives::Group>> Job::Meet(const std::vector<int>& no
     if (group.ok() || setup_.engine == "shm" || group.status().code() != Code::kUnavailable) return group;
     Log(LogLevel::kInfo, fmt::format("processes {} take gloo: {}", fmt::join(nodes, ","), group.status().message()));
   }
-  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<collectives::Engine> gloo, collectives::LoadEngine("gloo"));
-  setup.meeting.key = key + "/g";
-  return collectives::Group::Create(*gloo, std::move(setup));
+  std::string_view name = "gloo";
+  if (setup_.engine == "mpi") {
+    TENON_ASSIGN_OR_RETURN(name, collectives::MpiOfThisProcess());
+  }
+  TENON_ASSIGN_OR_RETURN(const std::unique_ptr<collectives::Engine> engine, collectives::LoadEngine(name));
+  setup.meeting.key = fmt::format("{}/{}", key, name);
+  return collectives::Group::Create(*engine, std::move(setup));
 }
 
 void Job::Lost(int node, const std::string& why) {

@@ -42,7 +42,7 @@ class Job {
     int num_nodes = 1;
     int num_devices = 1;
     std::shared_ptr<collectives::Store> store;
-    std::string engine;  ///< "auto", "gloo", "shm".
+    std::string engine;  ///< "auto", "gloo", "shm", "mpi".
     std::string address;
     collectives::Milliseconds join_timeout{0};
     collectives::Milliseconds timeout{0};  ///< Of one exchange.

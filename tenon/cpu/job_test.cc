@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -378,6 +379,20 @@ TEST(Job, ProcessesThatDoNotFitTogetherHearTheSame) {
     EXPECT_EQ(s.ToString(), outcomes[0].ToString());
     EXPECT_THAT(s.ToString(), HasSubstr("different bits"));
   }
+}
+
+TEST(Job, UnknownWaysAndMpiWithoutMpirunAreRefused) {
+  Job::Setup setup = SetupOf(0, 2, collectives::MakeLocalStore());
+  setup.engine = "pigeons";
+  const Status unknown = Job::Join(std::move(setup)).status();
+  EXPECT_EQ(unknown.code(), tenon::Code::kInvalidArgument) << unknown.ToString();
+  EXPECT_THAT(unknown.ToString(), HasSubstr("'pigeons', wanted auto"));
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK"}) unsetenv(variable);
+  setup = SetupOf(0, 2, collectives::MakeLocalStore());
+  setup.engine = "mpi";
+  const Status alone = Job::Join(std::move(setup)).status();
+  EXPECT_EQ(alone.code(), tenon::Code::kFailedPrecondition) << alone.ToString();
+  EXPECT_THAT(alone.ToString(), HasSubstr("no mpirun started this process"));
 }
 
 TEST(Job, MissingProcessesAreNamed) {

@@ -15,7 +15,9 @@ namespace {
 using String = JAX_CustomCallPartitioner_string;
 
 String ToC(std::string_view text) { return {text.data(), text.size()}; }
-std::string FromC(const String& text) { return text.data == nullptr ? std::string() : std::string(text.data, text.size); }
+std::string FromC(const String& text) {
+  return text.data == nullptr ? std::string() : std::string(text.data, text.size);
+}
 
 // Fields of xla.ShapeProto, xla.LayoutProto and xla.OpSharding.
 constexpr int kElementType = 2, kDimensions = 3, kTupleShapes = 4, kLayout = 5, kIsDynamic = 6;
@@ -65,9 +67,8 @@ class Arrays {
   explicit Arrays(std::span<const PartitionedArray> arrays) {
     for (const PartitionedArray& array : arrays) shapes_.push_back(ShapeProto(array.shape));
     for (size_t i = 0; i < arrays.size(); ++i) {
-      avals_.push_back({.shape = ToC(shapes_[i]),
-                        .has_sharding = !arrays[i].sharding.empty(),
-                        .sharding = ToC(arrays[i].sharding)});
+      avals_.push_back(
+          {.shape = ToC(shapes_[i]), .has_sharding = !arrays[i].sharding.empty(), .sharding = ToC(arrays[i].sharding)});
     }
   }
   JAX_CustomCallPartitioner_aval* data() { return avals_.data(); }

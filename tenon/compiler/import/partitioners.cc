@@ -123,7 +123,8 @@ sdy::TensorShardingAttr OnOwnMesh(mlir::MLIRContext* context, const Tiling& tili
   llvm::SmallVector<int64_t> devices;
   for (int64_t device = 0; device < num_devices; ++device) devices.push_back(device);
   std::ranges::sort(devices, [&](int64_t a, int64_t b) {
-    const Dims &tile_a = tiling.tile_of_device[static_cast<size_t>(a)], &tile_b = tiling.tile_of_device[static_cast<size_t>(b)];
+    const Dims &tile_a = tiling.tile_of_device[static_cast<size_t>(a)],
+               &tile_b = tiling.tile_of_device[static_cast<size_t>(b)];
     return tile_a == tile_b ? a < b : std::ranges::lexicographical_compare(tile_a, tile_b);
   });
   if (llvm::is_sorted(devices)) devices.clear();
@@ -236,7 +237,8 @@ class Runner {
     TENON_ASSIGN_OR_RETURN(const hlo::Sharding sharding, hlo::ReadShardingProto(made.result_sharding));
     const bool tuple = sharding.kind == hlo::Sharding::Kind::kTuple;
     if (tuple && sharding.members.size() != results.size())
-      return InvalidArgument(fmt::format("got {} results' shardings, wanted {}", sharding.members.size(), results.size()));
+      return InvalidArgument(
+          fmt::format("got {} results' shardings, wanted {}", sharding.members.size(), results.size()));
     for (size_t i = 0; i < results.size(); ++i) {
       if (Status s = add(tuple ? sharding.members[i] : sharding, results[i].shape); !s.ok())
         return s.WithContext(fmt::format("result {}", i));
@@ -331,9 +333,8 @@ class Runner {
 
 Result<std::optional<std::string>> RunPartitioners(std::string_view program, int64_t num_partitions,
                                                    const Partitioners& partitioners) {
-  const bool named = std::any_of(partitioners.begin(), partitioners.end(), [&](const auto& p) {
-    return program.find(p.first) != std::string_view::npos;
-  });
+  const bool named = std::any_of(partitioners.begin(), partitioners.end(),
+                                 [&](const auto& p) { return program.find(p.first) != std::string_view::npos; });
   if (!named) return std::optional<std::string>();
   dialect::Context context;
   TENON_ASSIGN_OR_RETURN(const dialect::OwnedModule module, dialect::Parse(context, program));
