@@ -1,7 +1,11 @@
 """Programs of several devices."""
 
+import pathlib
+import sys
+
 import numpy as np
 import pytest
+import tenon_jax
 
 from helpers import run
 
@@ -462,6 +466,28 @@ called = jax.jit(lambda x: jax.pure_callback(inner, jax.ShapeDtypeStruct(x.shape
 give(np.asarray(called(np.ones(4, np.float32))).tolist())
 ''', TENON_JAX_ISOLATE=1).result
     assert result == [3.0] * 4
+
+
+@pytest.fixture
+def xla_in_another_process(tmp_path):
+    """Settings under which JAX's `cpu` is XLA's plugin in a process of its own."""
+    xla = [f for folder in sys.path for f in pathlib.Path(folder).glob('xla_plugins/xla_cpu_pjrt/*.so')]
+    if not xla:
+        pytest.skip('XLA\'s plugin is not installed')
+    folder = pathlib.Path(tenon_jax.library_path()).absolute().parent
+    server = next(f for f in (folder / 'tenon-device-server', folder.parent / 'bin' / 'tenon-device-server') if f.is_file())
+    (tmp_path / 'pjrt_plugin_tenon_isolated.so').symlink_to(folder / 'pjrt_plugin_tenon_isolated.so')
+    (tmp_path / 'xla.so').symlink_to(xla[0])
+    return {'TENON_PLUGIN': tmp_path / 'xla.so', 'TENON_DEVICE_SERVER': server, 'TENON_JAX_ISOLATE': 1}
+
+
+def test_arrays_of_the_host_are_given_back_to_xla(xla_in_another_process):
+    result = run('''
+import jax, numpy as np
+f = jax.jit(lambda x: x + 1)
+give([float(f(jax.device_put(np.full(4, i, np.float32)))[0]) for i in range(1200)])
+''', **xla_in_another_process).result
+    assert result == [i + 1.0 for i in range(1200)]
 
 
 def test_collectives_that_are_started_and_awaited():

@@ -90,15 +90,14 @@ Result<Buffer> Client::ViewOfDeviceMemory(void* pointer, const Shape& shape, con
   args.layout = c_layout.emplace(layout != nullptr ? *layout : Layout(TiledLayout::RowMajor(shape.rank()))).get();
   args.device = where.device();
   args.memory = where.memory();
-  if (*callback) {
-    args.on_delete_callback = [](void*, void* user_arg) {
-      const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(user_arg));
-      (*call)();
-    };
-    args.on_delete_callback_arg = callback.get();
-  }
+  // Always there: XLA's plugin calls it without looking.
+  args.on_delete_callback = [](void*, void* user_arg) {
+    const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(user_arg));
+    if (*call) (*call)();
+  };
+  args.on_delete_callback_arg = callback.get();
   TENON_RETURN_IF_ERROR(state_->api->Call(args));
-  if (*callback) (void)callback.release();
+  (void)callback.release();
   return Buffer(state_, args.buffer);
 }
 

@@ -203,6 +203,13 @@ TEST_F(SuiteTest, ViewsOfTheHostKeepTheirMemory) {
   EXPECT_TRUE(alive.expired());
 }
 
+TEST_F(SuiteTest, ViewsOfDeviceMemoryNeedNobodyToTell) {
+  alignas(64) float data[4] = {1, 2, 3, 4};
+  auto b = client_->ViewOfDeviceMemory(data, Shape{DType::kF32, {4}}, device());
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  EXPECT_THAT(b->ToHost<float>().value(), ElementsAre(1, 2, 3, 4));
+}
+
 TEST_F(SuiteTest, Donation) {
   constexpr std::string_view kProgram = R"(
 func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
