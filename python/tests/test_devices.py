@@ -481,6 +481,15 @@ def xla_in_another_process(tmp_path):
     return {'TENON_PLUGIN': tmp_path / 'xla.so', 'TENON_DEVICE_SERVER': server, 'TENON_JAX_ISOLATE': 1}
 
 
+def test_callbacks_of_programs_of_xla(xla_in_another_process):
+    result = run('''
+import jax, numpy as np
+called = jax.jit(lambda x: jax.pure_callback(lambda v: np.asarray(v) * 2, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1)
+give(np.asarray(called(np.arange(4, dtype=np.float32))).tolist())
+''', **xla_in_another_process).result
+    assert result == [1.0, 3.0, 5.0, 7.0]
+
+
 def test_arrays_of_the_host_are_given_back_to_xla(xla_in_another_process):
     result = run('''
 import jax, numpy as np

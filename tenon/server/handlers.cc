@@ -1,6 +1,7 @@
 // The host's handlers for custom calls: the plugin gets a stub for each, which has the host run it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -123,7 +124,9 @@ XLA_FFI_Error* Server::RunStub(size_t index, XLA_FFI_CallFrame* frame) {
   if (frame->extension_start != nullptr && frame->extension_start->type == XLA_FFI_Extension_Metadata) {
     auto* metadata = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start)->metadata;
     metadata->api_version.major_version = XLA_FFI_API_MAJOR;
-    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
+    // Of an older plugin its own: it takes no handler of a later version, and nothing is used here that it lacks.
+    metadata->api_version.minor_version =
+        frame->api == nullptr ? XLA_FFI_API_MINOR : std::min(XLA_FFI_API_MINOR, frame->api->api_version.minor_version);
     metadata->traits = 0;
     return nullptr;
   }
