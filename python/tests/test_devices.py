@@ -470,7 +470,7 @@ give(np.asarray(called(np.ones(4, np.float32))).tolist())
 
 @pytest.fixture
 def xla_in_another_process(tmp_path):
-    """Settings under which JAX's `cpu` is XLA's plugin in a process of its own."""
+    """Settings under which JAX's `cpu` is XLA's plugin in a process of its own: it calls handlers before it gives an execution's outputs."""
     xla = [f for folder in sys.path for f in pathlib.Path(folder).glob('xla_plugins/xla_cpu_pjrt/*.so')]
     if not xla:
         pytest.skip('XLA\'s plugin is not installed')
@@ -488,6 +488,29 @@ called = jax.jit(lambda x: jax.pure_callback(lambda v: np.asarray(v) * 2, jax.Sh
 give(np.asarray(called(np.arange(4, dtype=np.float32))).tolist())
 ''', **xla_in_another_process).result
     assert result == [1.0, 3.0, 5.0, 7.0]
+
+
+def test_executions_wait_for_outputs_of_one_that_calls_back(xla_in_another_process):
+    result = run('''
+import jax, numpy as np, threading
+
+asked = threading.Event()
+triple, tenfold = jax.jit(lambda x: x * 3), jax.jit(lambda x: x * 10 + 1)
+
+def inner(v):
+    asked.wait(10)
+    return np.asarray(triple(np.asarray(v)))  # Which waits for nothing.
+
+called = jax.jit(lambda x: jax.pure_callback(inner, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1)
+x = np.arange(4, dtype=np.float32)
+jax.block_until_ready([triple(x), tenfold(x)])
+y = called(x)
+z = called(tenfold(y))
+asked.set()
+give([np.asarray(tenfold(z)).tolist(), np.asarray(y).tolist()])
+''', **xla_in_another_process).result
+    y = [3 * v + 1 for v in (0.0, 1.0, 2.0, 3.0)]
+    assert result == [[((10 * v + 1) * 3 + 1) * 10 + 1 for v in y], y]
 
 
 def test_arrays_of_the_host_are_given_back_to_xla(xla_in_another_process):

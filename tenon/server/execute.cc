@@ -163,11 +163,55 @@ Result<std::shared_ptr<Server::Array>> Server::Find(const wire::Argument& argume
   return array;
 }
 
-void Server::Execute(uint64_t number, const wire::Execute& m) {
+bool Server::NamesWhatIsToCome(const wire::Execute& m) const {
+  const auto is_to_come = [](const wire::Execute& by, uint64_t array) {
+    for (const wire::DeviceRun& run : by.devices) {
+      for (const wire::Output& output : run.outputs) {
+        if (output.array == array) return true;
+      }
+    }
+    return false;
+  };
+  for (const wire::DeviceRun& run : m.devices) {
+    for (const wire::Argument& argument : run.arguments) {
+      for (const wire::Execute* by : beginning_) {
+        if (is_to_come(*by, argument.array)) return true;
+      }
+      for (const Waiting& by : waiting_) {
+        if (is_to_come(by.message, argument.array)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A plugin may call the host before it gives an execution's outputs, and executions that name them may come while the
+// host is at work: they wait, and others do not, since the host may wait for those.
+void Server::Execute(uint64_t number, wire::Execute m) {
+  if (NamesWhatIsToCome(m)) {
+    waiting_.push_back({number, std::move(m)});
+    return;
+  }
+  BeginOrFail(number, m);
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if (NamesWhatIsToCome(it->message)) {
+      ++it;
+      continue;
+    }
+    const Waiting next = std::move(*it);
+    waiting_.erase(it);
+    BeginOrFail(next.number, next.message);
+    it = waiting_.begin();
+  }
+}
+
+void Server::BeginOrFail(uint64_t number, const wire::Execute& m) {
   link_.begun().store(number, std::memory_order_relaxed);
+  beginning_.push_back(&m);
   const Result<std::shared_ptr<Program>> program = FindProgram(m.executable);
   const Status status =
       program.ok() ? Contain("an execution", [&] { return Begin(number, m, *program); }) : program.status();
+  beginning_.pop_back();
   if (status.ok()) return;
   // Nothing was begun: what would have come of it is known as failed.
   for (size_t d = 0; d < m.devices.size(); ++d) {

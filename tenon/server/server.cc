@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -85,7 +86,7 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
   switch (frame.verb) {
     case Verb::kExecute: {
       TENON_DECODE(Execute);
-      Execute(number, m);
+      Execute(number, std::move(m));
       return OkStatus();
     }
     case Verb::kDrop: {
@@ -99,7 +100,11 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
       std::lock_guard lock(mutex_);
       if (const auto it = programs_.find(m.executable); it != programs_.end()) {
         if (m.deleted) {
-          if (it->second->loaded) (void)it->second->loaded->Delete();
+          // Where an execution of it waits, it goes when the host drops it.
+          const bool waits = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+            return waiting.message.executable == m.executable;
+          });
+          if (it->second->loaded && !waits) (void)it->second->loaded->Delete();
         } else {
           program = std::move(it->second);
           programs_.erase(it);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -73,7 +74,10 @@ class Server {
   Result<std::string> Ask(const wire::Ask& m);
   Result<std::string> AskDevice(const wire::AskDevice& m);
 
-  void Execute(uint64_t number, const wire::Execute& m);
+  void Execute(uint64_t number, wire::Execute m);
+  void BeginOrFail(uint64_t number, const wire::Execute& m);
+  /// Whether an argument is an output of an execution that is being begun or waits for one.
+  bool NamesWhatIsToCome(const wire::Execute& m) const;
   Status Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program);
   Result<std::shared_ptr<Array>> Find(const wire::Argument& argument, const wire::Parameter& parameter, int device);
   Status CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
@@ -105,8 +109,15 @@ class Server {
   std::map<int, client::Device> devices_;
   std::map<int, client::Memory> memories_;
 
-  std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;  // of the thread of Run
-  std::mutex mutex_;                                             // guards what follows
+  // Of the thread of Run.
+  struct Waiting {
+    uint64_t number;
+    wire::Execute message;
+  };
+  std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;
+  std::vector<const wire::Execute*> beginning_;  // innermost last: a plugin may call the host meanwhile
+  std::list<Waiting> waiting_;
+  std::mutex mutex_;  // guards what follows
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;
   std::unordered_map<uint64_t, std::shared_ptr<client::Topology>> topologies_;
 
