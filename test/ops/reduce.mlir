@@ -162,3 +162,33 @@ func.func @main() {
   check.expect_almost_eq_const %r, dense<[2.407606, 3.0658839]> : tensor<2xf32>
   func.return
 }
+
+// -----
+
+// Sums that begin with -0 and meet nothing but -0, or nothing at all, stay -0.
+func.func @main() {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %x = stablehlo.constant dense<[-0.0, 1.0]> : tensor<2xf32>
+  %values = stablehlo.optimization_barrier %x : tensor<2xf32>
+  %rows = stablehlo.broadcast_in_dim %values, dims = [1] : (tensor<2xf32>) -> tensor<3x2xf32>
+  %0 = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x2xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<2xf32>) -> tensor<2xi32>
+  check.expect_eq_const %1, dense<[0x80000000, 0x40400000]> : tensor<2xi32>
+  %s = stablehlo.constant dense<-0.0> : tensor<5xf32>
+  %2 = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.bitcast_convert %2 : (tensor<f32>) -> tensor<i32>
+  check.expect_eq_const %3, dense<0x80000000> : tensor<i32>
+  %y = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %4 = "stablehlo.select_and_scatter"(%y, %values, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = stablehlo.bitcast_convert %4 : (tensor<4xf32>) -> tensor<4xi32>
+  check.expect_eq_const %5, dense<[0x80000000, 0x80000000, 0x80000000, 0x3F800000]> : tensor<4xi32>
+  func.return
+}

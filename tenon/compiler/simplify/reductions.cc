@@ -91,7 +91,7 @@ std::optional<Ref> Simplifier::ReduceRepeated(const GraphNode& node) {
   if (!is_sum) return Emit(std::move(rest));
   const DType type = IsNarrowFloat(result.dtype) ? DType::kF32 : result.dtype;
   const Ref init = node.in[1];
-  rest.in[1] = Splat({result.dtype, {}}, 0);
+  rest.in[1] = Splat({result.dtype, {}}, *IdentityBits(op, result.dtype));  // Zeros keep their signs.
   const Ref sum = Converted(Emit(std::move(rest)), type);
   const uint64_t factor =
       IsFloat(type) ? kir::LiteralBits(type, static_cast<double>(times)) : static_cast<uint64_t>(times);

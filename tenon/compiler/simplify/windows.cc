@@ -250,10 +250,11 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
     place = make(OpCode::kSelect, {keep, place, Splat(places, static_cast<uint64_t>(element))}, DType::kS32);
   }
   Ref sum = Spread(node.in[2], shape);
+  const Ref nothing = Splat({shape.dtype, {}}, *IdentityBits(OpCode::kAdd, shape.dtype));
   for (int64_t element = 0; element < count; ++element) {
     const Ref here = make(OpCode::kCompare, {place, Splat(places, static_cast<uint64_t>(element))}, DType::kPred,
                           CompareAttrs{kir::kEq});
-    const Ref part = make(OpCode::kSelect, {here, node.in[1], Splat(source, 0)}, shape.dtype);
+    const Ref part = make(OpCode::kSelect, {here, node.in[1], Spread(nothing, source)}, shape.dtype);
     Dims before = start_of(element);
     Dims after(window.size(), 0);
     Dims between(window.size(), 0);
@@ -262,7 +263,7 @@ std::optional<Ref> Simplifier::WriteOutSelectAndScatter(const GraphNode& node) {
       between[d] = strides[d] - 1;
       after[d] = shape.dims[d] - (before[d] + (source.dims[d] - 1) * strides[d] + 1);
     }
-    sum = Binary(OpCode::kAdd, sum, Padded(part, zero, before, after, between));
+    sum = Binary(OpCode::kAdd, sum, Padded(part, nothing, before, after, between));
   }
   return sum;
 }
