@@ -82,6 +82,7 @@ module @elementwise {
 // CHECK-DAG: gather_of_stack: gather %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[2] -> %{{[0-9]+}} = select
 // CHECK-DAG: dynamic_update_whole: dynamic_update_slice %{{[0-9]+}}, %[[V]], %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: dynamic_update_nothing: dynamic_update_slice %[[V]], %{{[0-9]+}}, %{{[0-9]+}} : f32[3] -> %[[V]] = parameter
+// CHECK-DAG: product_of_nothing: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[1,3,2] -> %{{[0-9]+}} = constant splat 0x00000000 : f32[1,3,2]
 // CHECK: program @views
 module @views {
   func.func @main(%m: tensor<3x5xf32>, %v: tensor<3xf32>, %e: tensor<0xf32>, %at: tensor<i32>) -> tensor<3xf32> {
@@ -126,6 +127,9 @@ module @views {
     %24 = stablehlo.negate %v : tensor<3xf32>
     %25 = stablehlo.dynamic_update_slice %24, %v, %at : (tensor<3xf32>, tensor<3xf32>, tensor<i32>) -> tensor<3xf32>
     %26 = stablehlo.dynamic_update_slice %v, %e, %at : (tensor<3xf32>, tensor<0xf32>, tensor<i32>) -> tensor<3xf32>
+    %n0 = stablehlo.reshape %e : (tensor<0xf32>) -> tensor<1x4x0xf32>
+    %n1 = stablehlo.reshape %e : (tensor<0xf32>) -> tensor<2x0x2xf32>
+    %n2 = stablehlo.convolution(%n0, %n1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x0xf32>, tensor<2x0x2xf32>) -> tensor<1x3x2xf32>
     return %26 : tensor<3xf32>
   }
 }

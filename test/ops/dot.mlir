@@ -73,3 +73,14 @@ func.func @main() {
   check.expect_eq_const %2, dense<[[[1.0, 4.0]], [[3.0, 8.0]]]> : tensor<2x1x2xf32>
   func.return
 }
+
+// -----
+
+// A convolution over no channels sums nothing.
+func.func @main() {
+  %x = stablehlo.constant dense<> : tensor<1x4x3x0xf32>
+  %w = stablehlo.constant dense<> : tensor<2x2x0x3xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x3x0xf32>, tensor<2x2x0x3xf32>) -> tensor<1x3x2x3xf32>
+  check.expect_eq_const %0, dense<0.0> : tensor<1x3x2x3xf32>
+  func.return
+}

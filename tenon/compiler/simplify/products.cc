@@ -7,6 +7,7 @@
 
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
+#include "tenon/kir/builder.h"
 #include "tenon/target/lanes.h"
 
 namespace tenon::compiler {
@@ -294,6 +295,12 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
 }
 
 std::optional<Ref> Simplifier::WidenConvolution(const GraphNode& node) { return WidenProduct(node); }
+
+std::optional<Ref> Simplifier::ProductOfNothing(const GraphNode& node) {
+  if (NumElements(ShapeOf(node.in[0]).dims) != 0 && NumElements(ShapeOf(node.in[1]).dims) != 0) return std::nullopt;
+  const DType type = node.shape().dtype;
+  return Splat(node.shape(), IsFloat(type) ? kir::LiteralBits(type, 0.0) : 0);
+}
 
 std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
   const Shape result = node.shape();
