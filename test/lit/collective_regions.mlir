@@ -1,5 +1,5 @@
 // What combines the parts of two devices takes in the constants that it uses.
-// RUN: tenon-opt --import --replicas 2 %s | FileCheck %s
+// RUN: tenon-opt --import --replicas 2 --split-input-file %s | FileCheck %s
 
 // CHECK: program @sums
 // CHECK: stablehlo.map %{{[0-9]+}}, %{{[0-9]+}} : f32[2]
@@ -13,5 +13,21 @@ module @sums attributes {mhlo.num_replicas = 2 : i32} {
       stablehlo.return %2 : tensor<f32>
     }) : (tensor<2xf32>) -> tensor<2xf32>
     return %0 : tensor<2xf32>
+  }
+}
+
+// -----
+
+// One op is that op between whole arrays only where nothing else says what it does.
+// CHECK: program @agreements
+// CHECK: stablehlo.map %{{[0-9]+}}, %{{[0-9]+}} : pred[2]
+module @agreements attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%x: tensor<2xi1>) -> tensor<2xi1> {
+    %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+     ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %1 = stablehlo.compare EQ, %a, %b : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<2xi1>) -> tensor<2xi1>
+    return %0 : tensor<2xi1>
   }
 }

@@ -144,7 +144,7 @@ Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, co
   return groups;
 }
 
-// A body of one op on its two arguments is that op; any other becomes a map.
+// A body of one op on its two arguments, with nothing that says more of it, is that op; any other becomes a map.
 mlir::Value Combine(mlir::OpBuilder& b, mlir::Operation* op, mlir::Value x, mlir::Value y) {
   if (op->getNumRegions() == 0) {
     mlir::OperationState state(op->getLoc(), stablehlo::AddOp::getOperationName(), {x, y}, {x.getType()});
@@ -153,8 +153,8 @@ mlir::Value Combine(mlir::OpBuilder& b, mlir::Operation* op, mlir::Value x, mlir
   mlir::Block& body = op->getRegion(0).front();
   mlir::Operation& first = body.front();
   const bool single = body.getOperations().size() == 2 && first.getNumOperands() == 2 && first.getNumResults() == 1 &&
-                      first.getNumRegions() == 0 && first.getOperand(0) == body.getArgument(0) &&
-                      first.getOperand(1) == body.getArgument(1) &&
+                      first.getNumRegions() == 0 && first.getAttrs().empty() &&
+                      first.getOperand(0) == body.getArgument(0) && first.getOperand(1) == body.getArgument(1) &&
                       body.getTerminator()->getOperand(0) == first.getResult(0) &&
                       first.getResult(0).getType() == first.getOperand(0).getType();
   if (single) {
@@ -228,7 +228,10 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
     return Unimplemented(fmt::format("{} with replica groups of an unknown kind", op->getName().getStringRef().str()));
   // No groups are all devices, no pairs none.
   if (mlir::isa<stablehlo::CollectivePermuteOp>(op) && dense.empty()) return Groups();
-  return ToDevices(op, dense, n);
+  Groups groups = ToDevices(op, dense, n);
+  if (std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group.empty(); }))
+    return InvalidArgument(fmt::format("{}: a replica group of nobody", op->getName().getStringRef().str()));
+  return groups;
 }
 
 Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands,
