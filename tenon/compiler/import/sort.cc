@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "tenon/compiler/import/importer.h"
+#include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
 namespace {
@@ -213,7 +214,7 @@ Result<bool> Importer::ImportSort(mlir::Operation* op, Block& to) {
   TENON_ASSIGN_OR_RETURN(GraphNode sort, Start(op, OpCode::kSort));
   const Dims& dims = sort.shape().dims;
   SortAttrs attrs;
-  attrs.dimension = op->getAttrOfType<mlir::IntegerAttr>("dimension").getInt();
+  attrs.dimension = static_cast<int64_t>(mlir::cast<stablehlo::SortOp>(op).getDimension());  // The last one by default.
   if (attrs.dimension < 0) attrs.dimension += static_cast<int64_t>(dims.size());
   const auto dim = static_cast<size_t>(attrs.dimension);
   if (dim >= dims.size() || dims[dim] >= int64_t{1} << 31) return false;
