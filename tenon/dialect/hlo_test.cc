@@ -287,6 +287,22 @@ TEST(Text, BitcastBetweenLayoutsMovesElements) {
   EXPECT_THAT(text, HasSubstr("stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>"));
 }
 
+TEST(Text, TopKOfTheSmallest) {
+  const std::string text =
+      Read(Entry("  x = f32[7] parameter(0)\n  ROOT y = (f32[2], s32[2]) topk(x), k=2, largest=false\n"));
+  EXPECT_THAT(text, HasSubstr("chlo.top_k"));
+  EXPECT_THAT(text, HasSubstr("stablehlo.negate"));
+}
+
+TEST(Text, AllToAllOfEverybody) {
+  const std::string all_to_all =
+      "  x = f32[8] parameter(0)\n  ROOT y = f32[8] all-to-all(x), replica_groups={}, dimensions={0}";
+  EXPECT_THAT(Read("HloModule m, replica_count=4, num_partitions=2\nENTRY e {\n" + all_to_all + "\n}\n"),
+              HasSubstr("split_count = 4 : i64"));
+  EXPECT_THAT(Read("HloModule m, replica_count=4, num_partitions=2\nENTRY e {\n" + all_to_all + ", channel_id=1\n}\n"),
+              HasSubstr("split_count = 2 : i64"));
+}
+
 TEST(Text, EntryLayoutsAreNotTheBuffers) {
   EXPECT_THAT(Read("HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2,3]{0,1}}\nENTRY e {\n  ROOT x = "
                    "f32[2,3]{0,1} parameter(0)\n}\n"),

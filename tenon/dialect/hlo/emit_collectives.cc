@@ -81,10 +81,11 @@ Result<Values> Emitter::ReduceScatter(const At& at) {
 Result<Values> Emitter::AllToAll(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, at.i.operands.size()));
   if (at.i.dims.size() == 1) {
-    if (!at.x().replica_groups || at.x().replica_groups->empty() || at.x().replica_groups->front().empty()) {
-      return Unimplemented("an all-to-all without replica groups");
-    }
-    const auto count = static_cast<int64_t>(at.x().replica_groups->front().size());
+    // No groups and one empty group both mean all devices.
+    const auto& groups = at.x().replica_groups;
+    const bool all = !groups || groups->empty() || groups->front().empty();
+    const int64_t everybody = at.x().channel_id > 0 ? module_.num_partitions : module_.replica_count;
+    const auto count = all ? std::max<int64_t>(everybody, 1) : static_cast<int64_t>(groups->front().size());
     TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "stablehlo.all_to_all",
                                                           {{"split_dimension", I64(at.i.dims[0])},
                                                            {"concat_dimension", I64(at.i.dims[0])},

@@ -244,8 +244,16 @@ Result<Values> Emitter::RngBits(const At& at) {
 
 Result<Values> Emitter::TopK(const At& at) {
   TENON_RETURN_IF_ERROR(Wants(at, 1));
-  if (!at.x().largest) return Unimplemented("topk of the smallest elements has no StableHLO form");
-  TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "chlo.top_k", {{"k", I64(at.x().k)}}));
+  if (at.x().largest) {
+    TENON_ASSIGN_OR_RETURN(mlir::Operation * op, MakeLike(at, "chlo.top_k", {{"k", I64(at.x().k)}}));
+    return Results(op);
+  }
+  // Nothing but the call by which such ops travel in StableHLO.
+  const mlir::Attribute of =
+      b_.getDictionaryAttr({b_.getNamedAttr("k", I64(at.x().k)), b_.getNamedAttr("largest", b_.getBoolAttr(false))});
+  TENON_ASSIGN_OR_RETURN(mlir::Operation * op,
+                         MakeLike(at, "stablehlo.custom_call",
+                                  {{"call_target_name", b_.getStringAttr("mhlo.topk")}, {"mhlo.attributes", of}}));
   return Results(op);
 }
 
