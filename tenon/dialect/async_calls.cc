@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "llvm/Support/JSON.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -64,26 +63,8 @@ class Config {
 
 /// The function of two scalars that a call names; null unless it is one of straight code.
 mlir::func::FuncOp ReducerOf(stablehlo::CustomCallOp call) {
-  const auto callees = call->getAttrOfType<mlir::ArrayAttr>("called_computations");
-  if (!callees || callees.size() != 1) return nullptr;
-  const auto name = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(callees[0]);
-  auto function = name ? mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, name) : nullptr;
-  const auto type = mlir::cast<mlir::RankedTensorType>(call->getOperand(0).getType());
-  const mlir::Type scalar = mlir::RankedTensorType::get({}, type.getElementType());
-  if (!function || !function.getBody().hasOneBlock() || !function.getBody().front().mightHaveTerminator() ||
-      function.getNumArguments() != 2 || function.getNumResults() != 1 || function.getResultTypes()[0] != scalar ||
-      !std::ranges::all_of(function.getArgumentTypes(), [&](mlir::Type t) { return t == scalar; }))
-    return nullptr;
-  return function;
-}
-
-void FillRegion(mlir::Region& region, mlir::func::FuncOp function) {
-  mlir::IRMapping map;
-  function.getBody().cloneInto(&region, map);
-  mlir::Operation* end = region.front().getTerminator();
-  mlir::OpBuilder b(end);
-  b.create(end->getLoc(), b.getStringAttr("stablehlo.return"), end->getOperands(), mlir::TypeRange());
-  end->erase();
+  const mlir::Type element = mlir::cast<mlir::RankedTensorType>(call->getOperand(0).getType()).getElementType();
+  return ScalarFunctionOf(call, {element, element}, element);
 }
 
 bool ReplaceStart(stablehlo::CustomCallOp call, llvm::StringRef collective) {
@@ -136,6 +117,29 @@ bool ReplaceStart(stablehlo::CustomCallOp call, llvm::StringRef collective) {
 }
 
 }  // namespace
+
+mlir::func::FuncOp ScalarFunctionOf(stablehlo::CustomCallOp call, llvm::ArrayRef<mlir::Type> arguments,
+                                    mlir::Type result) {
+  const auto callees = call->getAttrOfType<mlir::ArrayAttr>("called_computations");
+  if (!callees || callees.size() != 1) return nullptr;
+  const auto name = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(callees[0]);
+  auto function = name ? mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, name) : nullptr;
+  if (!function || !function.getBody().hasOneBlock() || !function.getBody().front().mightHaveTerminator())
+    return nullptr;
+  const auto scalar = [](mlir::Type element) { return mlir::Type(mlir::RankedTensorType::get({}, element)); };
+  const bool fits = llvm::equal(function.getArgumentTypes(), llvm::map_range(arguments, scalar)) &&
+                    llvm::equal(function.getResultTypes(), llvm::ArrayRef<mlir::Type>{scalar(result)});
+  return fits ? function : nullptr;
+}
+
+void FillRegion(mlir::Region& region, mlir::func::FuncOp function) {
+  mlir::IRMapping map;
+  function.getBody().cloneInto(&region, map);
+  mlir::Operation* end = region.front().getTerminator();
+  mlir::OpBuilder b(end);
+  b.create(end->getLoc(), b.getStringAttr("stablehlo.return"), end->getOperands(), mlir::TypeRange());
+  end->erase();
+}
 
 bool ReplaceAsyncCall(stablehlo::CustomCallOp call) {
   llvm::StringRef name = call.getCallTargetName();

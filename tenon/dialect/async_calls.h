@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::dialect {
@@ -11,5 +12,12 @@ namespace tenon::dialect {
 /// Puts the collective in place of a start, and the operand in place of a done's result. False, and nothing written,
 /// for other calls and for those that do not make sense.
 bool ReplaceAsyncCall(stablehlo::CustomCallOp call);
+
+/// The function that a call names as its only computation, when it is straight code from scalars of these types to one
+/// of `result`; else null.
+mlir::func::FuncOp ScalarFunctionOf(stablehlo::CustomCallOp call, llvm::ArrayRef<mlir::Type> arguments,
+                                    mlir::Type result);
+/// A copy of the function's body as a region of an op.
+void FillRegion(mlir::Region& region, mlir::func::FuncOp function);
 
 }  // namespace tenon::dialect

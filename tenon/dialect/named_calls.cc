@@ -72,6 +72,44 @@ bool ReplaceTopK(stablehlo::CustomCallOp call, mlir::DictionaryAttr attributes) 
   return true;
 }
 
+/// XLA's own call: rows in the order of the comparator that it names, cut to size, and where the elements were.
+bool ReplaceSortedTopK(stablehlo::CustomCallOp call) {
+  if (call.getCallTargetName() != "TopK" || call->getNumOperands() != 1 || call->getNumResults() != 2) return false;
+  const auto type = [](mlir::Value v) { return llvm::dyn_cast<mlir::RankedTensorType>(v.getType()); };
+  auto of = type(call->getOperand(0)), values = type(call->getResult(0)), places = type(call->getResult(1));
+  if (!of || !values || !places || !of.hasStaticShape() || of.getRank() == 0) return false;
+  const int64_t last = of.getRank() - 1;
+  const mlir::Type i32 = mlir::IntegerType::get(call->getContext(), 32);
+  if (values.getRank() != of.getRank() || values != values.clone(of.getElementType()) || places != values.clone(i32) ||
+      values.getShape().drop_back() != of.getShape().drop_back() || values.getDimSize(last) < 0 ||
+      values.getDimSize(last) > of.getDimSize(last))
+    return false;
+  mlir::OpBuilder b(call);
+  mlir::func::FuncOp before =
+      ScalarFunctionOf(call, {of.getElementType(), of.getElementType(), i32, i32}, b.getI1Type());
+  if (!before) return false;
+  const mlir::Location loc = call->getLoc();
+  const mlir::Value count = b.create(loc, b.getStringAttr("stablehlo.iota"), {}, of.clone(i32),
+                                     b.getNamedAttr("iota_dimension", b.getI64IntegerAttr(last)))
+                                ->getResult(0);
+  mlir::OperationState sort(
+      loc, "stablehlo.sort", {call->getOperand(0), count}, {of, count.getType()},
+      {b.getNamedAttr("dimension", b.getI64IntegerAttr(last)), b.getNamedAttr("is_stable", b.getBoolAttr(true))});
+  FillRegion(*sort.addRegion(), before);
+  const llvm::SmallVector<int64_t> start(static_cast<size_t>(of.getRank()), 0), step(start.size(), 1);
+  llvm::SmallVector<mlir::Value> cut;
+  for (const mlir::Value sorted : b.create(sort)->getResults()) {
+    cut.push_back(b.create(loc, b.getStringAttr("stablehlo.slice"), sorted,
+                           values.clone(llvm::cast<mlir::RankedTensorType>(sorted.getType()).getElementType()),
+                           {b.getNamedAttr("start_indices", b.getDenseI64ArrayAttr(start)),
+                            b.getNamedAttr("limit_indices", b.getDenseI64ArrayAttr(values.getShape())),
+                            b.getNamedAttr("strides", b.getDenseI64ArrayAttr(step))})
+                      ->getResult(0));
+  }
+  call->replaceAllUsesWith(cut);
+  return true;
+}
+
 bool ReplaceCall(stablehlo::CustomCallOp call) {
   const llvm::StringRef target = call.getCallTargetName();
   const auto attributes = call->getAttrOfType<mlir::DictionaryAttr>(kAttributes);
@@ -113,7 +151,7 @@ bool ReadNamedCalls(mlir::Operation* module) {
   module->walk([&](stablehlo::CustomCallOp call) {
     const bool replaced = call.getCallTargetName().starts_with(kPrefix)
                               ? ReplaceCall(call)
-                              : ReplaceDecomposition(call) || ReplaceAsyncCall(call);
+                              : ReplaceDecomposition(call) || ReplaceAsyncCall(call) || ReplaceSortedTopK(call);
     if (replaced) call->erase();
     any |= replaced;
   });

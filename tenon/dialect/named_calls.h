@@ -13,7 +13,7 @@ namespace tenon::dialect {
 ///
 /// XLA's own decompositions, `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh`, which travel alike, become
 /// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there. Collectives that JAX starts and
-/// awaits by calls (`all-gather-start`, ...) become StableHLO's.
+/// awaits by calls (`all-gather-start`, ...) become StableHLO's, and `TopK` with a comparator a sort.
 ///
 /// `module` is verified; whether anything was replaced, which is not.
 bool ReadNamedCalls(mlir::Operation* module);

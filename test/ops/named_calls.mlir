@@ -37,3 +37,18 @@ func.func @main() {
   check.expect_eq %tiny#1, %tiny_places : tensor<3xi32>
   return
 }
+
+// -----
+
+// XLA's call with a comparator: here the least come first, of equal ones the one that was first.
+func.func @main() {
+  %x = stablehlo.constant dense<[[3.0, 1.0, 2.0, 1.0], [0.0, 5.0, -1.0, 2.0]]> : tensor<2x4xf32>
+  %0:2 = stablehlo.custom_call @TopK(%x) {called_computations = [@before]} : (tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  check.expect_eq_const %0#0, dense<[[1.0, 1.0, 2.0], [-1.0, 0.0, 2.0]]> : tensor<2x3xf32>
+  check.expect_eq_const %0#1, dense<[[1, 3, 2], [2, 0, 3]]> : tensor<2x3xi32>
+  func.return
+}
+func.func private @before(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  func.return %0 : tensor<i1>
+}
