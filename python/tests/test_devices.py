@@ -513,6 +513,19 @@ give([np.asarray(tenfold(z)).tolist(), np.asarray(y).tolist()])
     assert result == [[((10 * v + 1) * 3 + 1) * 10 + 1 for v in y], y]
 
 
+def test_results_of_partitions_say_how_they_lie(xla_in_another_process):
+    result = run('''
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()[:2]), ("i",))
+x = jax.device_put(np.arange(8, dtype=np.float32), NamedSharding(mesh, P("i")))
+total, more = jax.jit(lambda v: (v.sum(), v + 1))(x)
+one = jax.jit(lambda v: v * 2)(x)
+give([float(total), list(more.sharding.spec), np.asarray(more).tolist(), np.asarray(one).tolist()])
+''', JAX_NUM_CPU_DEVICES=2, **xla_in_another_process).result
+    assert result == [28.0, ["i"], [v + 1.0 for v in range(8)], [2.0 * v for v in range(8)]]
+
+
 def test_arrays_of_the_host_are_given_back_to_xla(xla_in_another_process):
     result = run('''
 import jax, numpy as np

@@ -41,13 +41,15 @@ Status AddParameters(const client::Executable& executable, wire::Executable& rec
   if (extension == nullptr) {
     // What the compiled program says of itself, where it can be read.
     Result<client::Program> text = executable.OptimizedProgram();
-    Result<std::vector<wire::Parameter>> parameters =
-        text.ok() ? ParametersOfHlo(text->format, text->code) : text.status();
-    if (!parameters.ok()) {
+    Result<HloSignature> signature = text.ok() ? SignatureOfHlo(text->format, text->code) : text.status();
+    if (!signature.ok()) {
       return Unimplemented(
-          fmt::format("{} does not say what its programs take: {}", api.name(), parameters.status().message()));
+          fmt::format("{} does not say what its programs take: {}", api.name(), signature.status().message()));
     }
-    record.parameters = std::move(*parameters);
+    record.parameters = std::move(signature->parameters);
+    // Without the extension clients would read them there, too.
+    if (record.parameter_shardings.empty()) record.parameter_shardings = std::move(signature->parameter_shardings);
+    if (record.output_shardings.empty()) record.output_shardings = std::move(signature->output_shardings);
     const std::vector<std::string> kinds = ValueOr(executable.ParameterMemoryKinds(), {});
     for (size_t i = 0; i < record.parameters.size() && i < kinds.size(); ++i)
       record.parameters[i].memory_kind = kinds[i];
@@ -168,6 +170,8 @@ Result<wire::Executable> Describe(const client::Executable& executable) {
   TENON_ASSIGN_OR_RETURN(record.name, executable.Name());
   record.replicas = static_cast<int32_t>(ValueOr<size_t>(executable.NumReplicas(), 1));
   record.partitions = static_cast<int32_t>(ValueOr<size_t>(executable.NumPartitions(), 1));
+  record.parameter_shardings = ValueOr(executable.ParameterShardings(), {});
+  record.output_shardings = ValueOr(executable.OutputShardings(), {});
   TENON_RETURN_IF_ERROR(AddParameters(executable, record));
   TENON_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, executable.OutputShapes());
   const std::vector<std::string> kinds = ValueOr(executable.OutputMemoryKinds(), {});
@@ -180,8 +184,6 @@ Result<wire::Executable> Describe(const client::Executable& executable) {
     record.outputs.push_back(std::move(output));
   }
   record.fingerprint = ValueOr(executable.Fingerprint(), std::string());
-  record.parameter_shardings = ValueOr(executable.ParameterShardings(), {});
-  record.output_shardings = ValueOr(executable.OutputShardings(), {});
   record.cost = Describe(ValueOr(executable.CostAnalysis(), {}));
   record.code_size = ValueOr<int64_t>(executable.SizeOfGeneratedCodeInBytes(), -1);
   if (const Result<client::CompiledMemoryStats> stats = executable.MemoryStats(); stats.ok()) {

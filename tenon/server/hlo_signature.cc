@@ -11,7 +11,7 @@ namespace tenon::server {
 
 namespace {
 
-// Fields of xla.ShapeProto, LayoutProto, ProgramShapeProto and HloModuleProto.
+// Fields of xla.ShapeProto, LayoutProto, ProgramShapeProto, OpSharding and HloModuleProto.
 enum : protozero::pbf_tag_type {
   kShapeElementType = 2,
   kShapeDimensions = 3,
@@ -22,12 +22,16 @@ enum : protozero::pbf_tag_type {
   kProgramParameters = 1,
   kModuleProgramShape = 4,
   kModuleAlias = 8,
+  kModuleOutputSharding = 12,
+  kModuleParameterSharding = 14,
   kModuleDonors = 18,
   kAliasEntries = 1,
   kAliasParameter = 2,
   kDonorEntries = 1,
   kDonorParameter = 1,
   kConfigModule = 1,
+  kShardingType = 1,
+  kShardingTuple = 5,
 };
 
 // A repeated number, packed or not.
@@ -101,7 +105,25 @@ void MarkDonated(protozero::pbf_reader list, protozero::pbf_tag_type entries, pr
   }
 }
 
-Status ReadModule(protozero::pbf_reader module, std::vector<wire::Parameter>& parameters) {
+// The shardings of a tuple's members; of anything else its own.
+std::vector<std::string> MemberShardings(const std::string& sharding) {
+  constexpr int kTuple = 2;
+  std::vector<std::string> members;
+  bool is_tuple = false;
+  for (protozero::pbf_reader reader(sharding); reader.next();) {
+    if (reader.tag() == kShardingType) {
+      is_tuple = reader.get_enum() == kTuple;
+    } else if (reader.tag() == kShardingTuple) {
+      members.push_back(reader.get_string());
+    } else {
+      reader.skip();
+    }
+  }
+  return is_tuple ? members : std::vector<std::string>{sharding};
+}
+
+Status ReadModule(protozero::pbf_reader module, HloSignature& signature) {
+  std::vector<wire::Parameter>& parameters = signature.parameters;
   protozero::pbf_reader alias, donors;
   while (module.next()) {
     switch (module.tag()) {
@@ -124,6 +146,12 @@ Status ReadModule(protozero::pbf_reader module, std::vector<wire::Parameter>& pa
       case kModuleDonors:
         donors = module.get_message();
         break;
+      case kModuleOutputSharding:
+        signature.output_shardings = MemberShardings(module.get_string());
+        break;
+      case kModuleParameterSharding:
+        signature.parameter_shardings.push_back(module.get_string());
+        break;
       default:
         module.skip();
     }
@@ -135,8 +163,8 @@ Status ReadModule(protozero::pbf_reader module, std::vector<wire::Parameter>& pa
 
 }  // namespace
 
-Result<std::vector<wire::Parameter>> ParametersOfHlo(std::string_view format, std::string_view bytes) {
-  std::vector<wire::Parameter> parameters;
+Result<HloSignature> SignatureOfHlo(std::string_view format, std::string_view bytes) {
+  HloSignature signature;
   try {
     protozero::pbf_reader reader(bytes.data(), bytes.size());
     if (format == "hlo_with_config") {
@@ -145,11 +173,11 @@ Result<std::vector<wire::Parameter>> ParametersOfHlo(std::string_view format, st
     } else if (format != "hlo") {
       return Unimplemented(fmt::format("the program is in the format '{}'", format));
     }
-    TENON_RETURN_IF_ERROR(ReadModule(reader, parameters));
+    TENON_RETURN_IF_ERROR(ReadModule(reader, signature));
   } catch (const protozero::exception&) {
     return DataLoss("the plugin's HLO module cannot be read");
   }
-  return parameters;
+  return signature;
 }
 
 }  // namespace tenon::server

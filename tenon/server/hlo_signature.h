@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,9 +9,15 @@
 
 namespace tenon::server {
 
-/// What a program takes, read from its xla.HloModuleProto ("hlo") or HloModuleProtoWithConfig ("hlo_with_config"): the
-/// shapes and layouts of its parameters, and which of them it aliases or donates. UNIMPLEMENTED for other formats and
-/// for parameters that are tuples or have tiles, DATA_LOSS for bytes that are no such message.
-Result<std::vector<wire::Parameter>> ParametersOfHlo(std::string_view format, std::string_view bytes);
+/// What a program says of itself: its parameters, with those that it aliases or donates, and the shardings of parameters
+/// and results, a serialized xla.OpSharding each, where it is one of several partitions.
+struct HloSignature {
+  std::vector<wire::Parameter> parameters;
+  std::vector<std::string> parameter_shardings, output_shardings;
+};
+
+/// Read from a program's xla.HloModuleProto ("hlo") or HloModuleProtoWithConfig ("hlo_with_config"). UNIMPLEMENTED for
+/// other formats and for parameters that are tuples or have tiles, DATA_LOSS for bytes that are no such message.
+Result<HloSignature> SignatureOfHlo(std::string_view format, std::string_view bytes);
 
 }  // namespace tenon::server
