@@ -203,6 +203,9 @@ void Server::Execute(uint64_t number, wire::Execute m) {
     BeginOrFail(next.number, next.message);
     it = waiting_.begin();
   }
+  if (!waiting_.empty()) return;
+  for (const uint64_t array : dropped_) arrays_.erase(array);
+  dropped_.clear();
 }
 
 void Server::BeginOrFail(uint64_t number, const wire::Execute& m) {

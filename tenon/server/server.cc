@@ -91,7 +91,11 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
     }
     case Verb::kDrop: {
       TENON_DECODE(Drop);
-      for (const uint64_t array : m.arrays) arrays_.erase(array);
+      if (waiting_.empty()) {
+        for (const uint64_t array : m.arrays) arrays_.erase(array);
+      } else {  // What waits may name them.
+        dropped_.insert(dropped_.end(), m.arrays.begin(), m.arrays.end());
+      }
       return OkStatus();
     }
     case Verb::kDropExecutable: {

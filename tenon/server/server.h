@@ -117,6 +117,7 @@ class Server {
   std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;
   std::vector<const wire::Execute*> beginning_;  // innermost last: a plugin may call the host meanwhile
   std::list<Waiting> waiting_;
+  std::vector<uint64_t> dropped_;  // meanwhile
   std::mutex mutex_;  // guards what follows
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;
   std::unordered_map<uint64_t, std::shared_ptr<client::Topology>> topologies_;
