@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the tests of JAX, or of a library above it, file by file, on JAX's built-in CPU backend and on Tenon, and writes the results side by side.
 
-  scripts/jax_tests.py --tests JAX/tests [--plugin pjrt_plugin_tenon.so] [--files pjit,array] [--only tenon] [--write docs/jax-parity.md]
+  scripts/jax_tests.py --tests JAX/tests [--of RELEASE] [--plugin pjrt_plugin_tenon.so] [--files pjit,array] [--only tenon] [--write docs/jax-parity.md]
   scripts/jax_tests.py --tests OPTIMISTIX/tests --name optimistix --files root_find,minimise ...
 
 A file NAME is NAME_test.py or test_NAME.py, in the folder or, as in infer/mcmc, below it.
 
-JAX/tests is the folder of the release that fits the installed JAX (its other folders must not be beside it under the name `jax`). The
+JAX/tests is the folder of the release that fits the installed JAX, or of the one that --of names, for the page to say (its other folders must not be
+beside it under the name `jax`). The
 interpreter that runs this script runs the tests: it needs jax, jaxlib, tenon-jax, pytest, absl-py, hypothesis, cloudpickle and portpicker.
 
 Each file is one process per backend. What a test came to is written down as it ends, so a test that ends the process counts as `crashed`, and the file
@@ -226,13 +227,15 @@ def _tests(half):
     return half['passed'] + half['failed'] + half['skipped']
 
 
-def _kept(path, loaded, names, library):
+def _kept(path, loaded, names, library, of):
     """The data of earlier pages with the results of this time in it. `names`: all files of the release, or none when it is not at hand."""
     import jax
     kept = json.loads(path.read_text()) if path.exists() else {}
     if kept.get('jax') != jax.__version__:
         kept = {'jax': jax.__version__, 'release': [], 'files': {}}
     kept['release'] = names or kept['release']
+    if of:
+        kept['of'] = of
     if library:
         kept['release'] = []  # Of libraries there are only chosen files.
         kept.setdefault('libraries', {})[library] = importlib.metadata.version(library)
@@ -328,7 +331,7 @@ def _write(path, kept):
     libraries = ', '.join(f'{name} {version}' for name, version in sorted(kept.get('libraries', {}).items()))
     title = 'Tests of libraries above JAX' if libraries else "JAX's own tests"
     lines = [f"# {title} on Tenon and on JAX's built-in CPU backend", '',
-             f'JAX {kept["jax"]}{", " + libraries if libraries else ", `JAX_NUM_GENERATED_CASES=1`"}, 8 devices; runs of {days[0]} to {days[-1]}. '
+             f'JAX {kept["jax"]}{", the tests of " + kept["of"] if "of" in kept else ""}{", " + libraries if libraries else ", `JAX_NUM_GENERATED_CASES=1`"}, 8 devices; runs of {days[0]} to {days[-1]}. '
              f'Written by `scripts/jax_tests.py` from `{data}`.',
              'A test that ends the process counts as failed. Times are of runs beside other work on the machine.', '']
     if kept['release']:
@@ -353,6 +356,7 @@ def _write(path, kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--tests', type=pathlib.Path)
+    parser.add_argument('--of', default='', help='the release that the tests are of, where it is not the installed one')
     parser.add_argument('--plugin', type=pathlib.Path, help='default: what tenon-jax finds')
     parser.add_argument('--files', default='', help='comma-separated, without _test.py; default: none are run, stored results are shown')
     parser.add_argument('--name', default='', help='the library, for the table; default: JAX')
@@ -407,7 +411,7 @@ def main():
                 if not arguments.match or outcome != 'missing':
                     print(f'  {test}: {outcome}: {why}', flush=True)
     if arguments.write:
-        _write(arguments.write, _kept(arguments.write.with_suffix('.json'), loaded, release, arguments.name))
+        _write(arguments.write, _kept(arguments.write.with_suffix('.json'), loaded, release, arguments.name, arguments.of))
 
 
 if __name__ == '__main__':
