@@ -451,7 +451,9 @@ struct Tan : Function<Tan> {
   }
   template <class W>
   static std::complex<W> Complex(std::complex<W> z) {
-    return std::tan(z);
+    const std::complex<W> t = std::tan(z);
+    // An infinite or unknown angle is no number, along the real axis, too, where C's function keeps the 0.
+    return std::isnan(t.real()) ? std::complex<W>(t.real(), t.real()) : t;
   }
 };
 struct Tanh : Function<Tanh> {

@@ -311,5 +311,25 @@ func.func @main() {
   %i30 = stablehlo.imag %y30 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
   %iw30 = stablehlo.constant dense<[1.57079632679489656e+00, 1.57079632679489656e+00, -1.57079632679489656e+00, 1.57079632679489656e+00]> : tensor<4xf64>
   check.expect_close %i30, %iw30, max_ulp_difference = 16 : tensor<4xf64>, tensor<4xf64>
+  %a31 = stablehlo.constant dense<[0xFFF0000000000000, 0x7FF0000000000000, 0x7FF8000000000000, 1.0]> : tensor<4xf64>
+  %b31 = stablehlo.constant dense<[0.0, -0.0, 0.0, 0x7FF0000000000000]> : tensor<4xf64>
+  %z31 = stablehlo.complex %a31, %b31 : tensor<4xcomplex<f64>>
+  %y31 = stablehlo.tan %z31 : tensor<4xcomplex<f64>>
+  %r31 = stablehlo.real %y31 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %rw31 = stablehlo.constant dense<[0x7FF8000000000000, 0x7FF8000000000000, 0x7FF8000000000000, 0.0]> : tensor<4xf64>
+  check.expect_close %r31, %rw31, max_ulp_difference = 0 : tensor<4xf64>, tensor<4xf64>
+  %i31 = stablehlo.imag %y31 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %iw31 = stablehlo.constant dense<[0x7FF8000000000000, 0x7FF8000000000000, 0x7FF8000000000000, 1.0]> : tensor<4xf64>
+  check.expect_close %i31, %iw31, max_ulp_difference = 0 : tensor<4xf64>, tensor<4xf64>
+  %a32 = stablehlo.constant dense<[0xFFF0000000000000, 0x7FF0000000000000, 0x7FF8000000000000, 1.0]> : tensor<4xf64>
+  %b32 = stablehlo.constant dense<[0.0, -0.0, 0.0, 0x7FF0000000000000]> : tensor<4xf64>
+  %z32 = stablehlo.complex %a32, %b32 : tensor<4xcomplex<f64>>
+  %y32 = chlo.tan %z32 : tensor<4xcomplex<f64>> -> tensor<4xcomplex<f64>>
+  %r32 = stablehlo.real %y32 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %rw32 = stablehlo.constant dense<[0x7FF8000000000000, 0x7FF8000000000000, 0x7FF8000000000000, 0.0]> : tensor<4xf64>
+  check.expect_close %r32, %rw32, max_ulp_difference = 0 : tensor<4xf64>, tensor<4xf64>
+  %i32 = stablehlo.imag %y32 : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %iw32 = stablehlo.constant dense<[0x7FF8000000000000, 0x7FF8000000000000, 0x7FF8000000000000, 1.0]> : tensor<4xf64>
+  check.expect_close %i32, %iw32, max_ulp_difference = 0 : tensor<4xf64>, tensor<4xf64>
   return
 }
