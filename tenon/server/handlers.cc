@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/base/primitive_type.h"
+#include "tenon/base/sub_byte.h"
 #include "tenon/client/ffi.h"
 #include "tenon/server/server.h"
 
@@ -84,13 +85,19 @@ struct Server::Shared {
   }
   Server& server;
   std::vector<channel::Arena::Block> blocks;
-  char* copy = nullptr;  // where the last Share put the bytes, null: in place
+  char* copy = nullptr;  // the block of the last Share or Lend, null: none
 };
 
 Result<wire::Place> Server::Share(const void* data, uint64_t size_bytes, Shared& keep) {
   keep.copy = nullptr;
   if (size_bytes == 0) return wire::Place{};
   if (const std::optional<wire::Place> place = pieces_.Locate(data, size_bytes)) return *place;
+  return Lend(size_bytes, keep);
+}
+
+Result<wire::Place> Server::Lend(uint64_t size_bytes, Shared& keep) {
+  keep.copy = nullptr;
+  if (size_bytes == 0) return wire::Place{};
   TENON_ASSIGN_OR_RETURN(channel::Arena::Block block, arena_.Allocate(size_bytes));
   const wire::Place place{block.piece->number, block.offset};
   {
@@ -172,6 +179,7 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
     void* to;
     const char* from;
     size_t size;
+    DType packed;  // kInvalid: bytes as they are.
   };
   std::vector<CopyBack> back;
   const auto add = [&](const XLA_FFI_Buffer& buffer, bool result, std::vector<wire::Operand>& list) -> Status {
@@ -180,16 +188,24 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
     operand.array.dtype = static_cast<uint8_t>(dtype);
     operand.array.dims = wire::Numbers(buffer.dims, buffer.dims + buffer.rank);
     if (dtype != DType::kToken) {
-      if (DTypeBits(dtype) < 8 && dtype != DType::kPred)
+      const bool packed = IsSubByte(dtype);
+      if (DTypeBits(dtype) < 8 && dtype != DType::kPred && !packed)
         return Unimplemented(fmt::format("a handler of the host with arrays of {}", DTypeName(dtype)));
       TENON_ASSIGN_OR_RETURN(const int64_t size,
                              CheckedSizeBytes({dtype, Dims(buffer.dims, buffer.dims + buffer.rank)}));
       operand.size = static_cast<uint64_t>(size);
-      TENON_ASSIGN_OR_RETURN(operand.place, Share(buffer.data, operand.size, keep));
+      if (packed) {
+        TENON_ASSIGN_OR_RETURN(operand.place, Lend(operand.size, keep));
+      } else {
+        TENON_ASSIGN_OR_RETURN(operand.place, Share(buffer.data, operand.size, keep));
+      }
       if (keep.copy != nullptr) {
         // Results, too: an operand may share their memory.
-        std::memcpy(keep.copy, buffer.data, operand.size);
-        if (result) back.push_back({buffer.data, keep.copy, operand.size});
+        if (packed)
+          Unpack(dtype, buffer.data, operand.size, keep.copy);
+        else
+          std::memcpy(keep.copy, buffer.data, operand.size);
+        if (result) back.push_back({buffer.data, keep.copy, operand.size, packed ? dtype : DType::kInvalid});
       }
     }
     list.push_back(std::move(operand));
@@ -214,7 +230,12 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
   }
   Reply(Verb::kCallHandler, number, Encode(message));
   TENON_RETURN_IF_ERROR(WaitForHost(number, call));
-  for (const CopyBack& copy : back) std::memcpy(copy.to, copy.from, copy.size);
+  for (const CopyBack& copy : back) {
+    if (copy.packed != DType::kInvalid)
+      Pack(copy.packed, copy.from, copy.size, copy.to);
+    else
+      std::memcpy(copy.to, copy.from, copy.size);
+  }
   return OkStatus();
 }
 

@@ -91,6 +91,8 @@ class Server {
   /// Where the bytes at `data` are in shared memory: in place when they are there already, else in a block of our own.
   struct Shared;
   Result<wire::Place> Share(const void* data, uint64_t size_bytes, Shared& keep);
+  /// A block of our own; `keep` has its bytes.
+  Result<wire::Place> Lend(uint64_t size_bytes, Shared& keep);
   template <int kIndex>
   static XLA_FFI_Error* Stub(XLA_FFI_CallFrame* frame);
   struct Stubs;
@@ -118,7 +120,7 @@ class Server {
   std::vector<const wire::Execute*> beginning_;  // innermost last: a plugin may call the host meanwhile
   std::list<Waiting> waiting_;
   std::vector<uint64_t> dropped_;  // meanwhile
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;               // guards what follows
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;
   std::unordered_map<uint64_t, std::shared_ptr<client::Topology>> topologies_;
 
