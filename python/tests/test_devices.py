@@ -576,3 +576,24 @@ give(np.asarray(g(x, x)).tolist() if "async_start" in text and "control_dep" in 
         pytest.skip('this version of JAX asks for no such order')
     x = np.arange(16.0).reshape(4, 4)
     assert result == ((x + 1) @ x).tolist()
+
+
+def test_all_effects_are_waited_for_though_some_begin_late():
+    # JAX waits for the last execution of a device alone: here one that can begin before the one before it.
+    result = run('''
+import jax, numpy as np, jax.numpy as jnp
+from jax.experimental import io_callback
+seen = []
+tell = jax.jit(lambda v: io_callback(lambda x: seen.append(float(x)), None, v))
+slow = jax.jit(lambda v: jax.lax.fori_loop(0, 200, lambda _, w: jnp.tanh(w @ w), v)[0, 0] * 0 + 1)
+m, two = jnp.full((300, 300), 0.01), jnp.float32(2)
+jax.block_until_ready([slow(m), two])
+tell(two)
+jax.effects_barrier()
+seen.clear()
+tell(slow(m))
+tell(two)
+jax.effects_barrier()
+give(sorted(seen))
+''').result
+    assert result == [1.0, 2.0]

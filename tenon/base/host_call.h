@@ -2,8 +2,8 @@
 
 namespace tenon {
 
-/// While one lives, its thread runs a function of whoever uses this library (a handler of a custom call), which may call
-/// the library again.
+/// While one lives, its thread runs a function of whoever uses this library (a handler of a custom call), which may
+/// call the library again.
 class HostCallScope {
  public:
   HostCallScope() { ++Depth(); }

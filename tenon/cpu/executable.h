@@ -44,6 +44,7 @@ class CpuLoadedExecutable final : public plugin::LoadedExecutable {
                       plugin::DeviceAssignment assignment, std::vector<int> nodes = {});
 
   Status Execute(plugin::ExecuteRequest& request) override;
+  bool has_effects() const override { return code_->caller_waits; }
   void Refused(const Status& error) override;
 
  private:

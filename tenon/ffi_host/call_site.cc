@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tenon/base/contain.h"
+#include "tenon/base/host_call.h"
 #include "tenon/base/small_vector.h"
 #include "tenon/ffi_host/internal.h"
 #include "tenon/ffi_host/sub_byte.h"
@@ -146,6 +147,7 @@ Status CallSite::CallStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage sta
                              in.pointers.data()};
   const XLA_FFI_Rets rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(out.types.size()),
                              out.types.data(), out.pointers.data()};
+  const HostCallScope calling;
   TENON_RETURN_IF_ERROR(RunStage(function, stage, args, rets, invocation, states));
   if (stage == XLA_FFI_ExecutionStage_EXECUTE) {
     for (const runtime::View& view : results) sub_byte.Unpack(view);

@@ -88,6 +88,7 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   for (size_t d = 0; d < args.num_devices; ++d) {
     DeviceExecution& device = call.devices()[d];
     for (size_t i = 0; i < num_outputs; ++i) args.output_lists[d][i] = ToC(std::move(device.outputs[i]));
+    if (executable.has_effects()) device.done = device.device->CompletedInOrder(std::move(device.done));
     if (args.device_complete_events != nullptr) args.device_complete_events[d] = ToC(std::move(device.done));
   }
   return OkStatus();

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "tenon/base/host_call.h"
+
 namespace tenon::plugin {
 
 namespace {
@@ -32,6 +36,32 @@ Status Device::ClearMemoryStats() {
 
 Result<bool> Device::PoisonExecution(int32_t launch_id, const Status& error) {
   return Unimplemented(fmt::format("device {} cannot poison executions", to_string()));
+}
+
+namespace {
+
+// Ready with the outcome of `event`, and not before `other`, whatever comes of that.
+EventRef NotBefore(const EventRef& other, const EventRef& event) {
+  Ref<Event> both = Event::Make();
+  both->NoteWaitsFor(other);
+  both->NoteWaitsFor(event);
+  event.OnReady(
+      [both, other](const Status& status) { other.OnReady([both, status](const Status&) { both->Set(status); }); });
+  return EventRef(std::move(both));
+}
+
+}  // namespace
+
+EventRef Device::CompletedInOrder(EventRef done) {
+  const std::lock_guard lock(effects_mutex_);
+  if (effects_.is_ready()) effects_ = nullptr;
+  if (HostCallScope::IsInside()) {
+    if (!done.is_ready()) effects_ = effects_.get() == nullptr ? done : NotBefore(effects_, done);
+    return done;
+  }
+  if (effects_.get() != nullptr) done = NotBefore(effects_, done);
+  effects_ = done;
+  return done;
 }
 
 }  // namespace tenon::plugin

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tenon/base/status.h"
+#include "tenon/plugin/event.h"
 #include "tenon/plugin/memory.h"
 #include "tenon/plugin/named_value.h"
 
@@ -94,6 +96,13 @@ class Device {
  public:
   // --- For the SDK.
   std::span<PJRT_Memory* const> c_memories() const { return c_memories_; }
+  /// The completion of an execution with effects whose own is `done`: not before those of the ones before it. What a
+  /// function of the caller's executes waits for nothing, since the execution that called it may wait for that.
+  EventRef CompletedInOrder(EventRef done);
+
+ private:
+  std::mutex effects_mutex_;
+  EventRef effects_;  ///< Ready when all executions with effects so far are complete.
 };
 
 }  // namespace tenon::plugin

@@ -196,6 +196,10 @@ class LoadedExecutable : public RefCounted {
   /// buffers when their `storage` was not moved out (moved out, they stay consumed).
   virtual Status Execute(ExecuteRequest& request) = 0;
 
+  /// Whether executions call functions of the caller's, for effects: then the SDK has `done` of those on a device come
+  /// in the order of the calls, since callers wait for the effects of many by the last one alone (JAX).
+  virtual bool has_effects() const { return false; }
+
   /// Told, in place of Execute, when the arguments of an execution were refused with `error`: other processes may wait
   /// for this one. The default does nothing.
   virtual void Refused(const Status& error) {}

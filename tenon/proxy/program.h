@@ -38,6 +38,8 @@ class RemoteProgram {
   Result<std::shared_ptr<Session>> Ready();
   /// The bytes or text that `what` asks for.
   Result<std::string> Ask(wire::Question what);
+  /// Whether it may call handlers of this process.
+  bool may_call() const { return may_call_; }
   /// Gives up what it has on the device, its handle staying.
   void Delete();
   /// The device process died while it ran: after some times in an hour, Ready refuses.
@@ -45,11 +47,15 @@ class RemoteProgram {
 
  private:
   RemoteProgram(std::shared_ptr<Core> core, Source source)
-      : core_(std::move(core)), source_(std::move(source)), number_(core_->NextNumber()) {}
+      : core_(std::move(core)),
+        source_(std::move(source)),
+        may_call_(source_.kind == Source::kSerialized || wire::HasCustomCalls(source_.code)),
+        number_(core_->NextNumber()) {}
   Result<wire::Executable> MakeIn(Session& session);
 
   const std::shared_ptr<Core> core_;
   const Source source_;
+  const bool may_call_;
   const uint64_t number_;
   std::atomic<uint64_t> generation_{0};
   std::mutex making_;
@@ -81,6 +87,7 @@ class ProxyLoadedExecutable final : public plugin::LoadedExecutable {
         program_(std::move(program)) {}
   const std::shared_ptr<RemoteProgram>& program() const { return program_; }
   Status Execute(plugin::ExecuteRequest& request) override;
+  bool has_effects() const override { return program_->may_call(); }
   void Delete() override;
 
  private:

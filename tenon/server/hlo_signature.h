@@ -9,8 +9,8 @@
 
 namespace tenon::server {
 
-/// What a program says of itself: its parameters, with those that it aliases or donates, and the shardings of parameters
-/// and results, a serialized xla.OpSharding each, where it is one of several partitions.
+/// What a program says of itself: its parameters, with those that it aliases or donates, and the shardings of
+/// parameters and results, a serialized xla.OpSharding each, where it is one of several partitions.
 struct HloSignature {
   std::vector<wire::Parameter> parameters;
   std::vector<std::string> parameter_shardings, output_shardings;

@@ -226,8 +226,8 @@ Result<std::string> Server::Compile(const wire::Compile& m) {
   // The error is told as the plugin words it: the host's function puts its own name before it.
   const PJRT_Api* const table = client->api().raw();
   TENON_RETURN_IF_ERROR(client->api().TakeError(table->PJRT_Client_Compile(&args)));
-  const bool may_call = m.code.find("custom_call") != m.code.npos || m.code.find("custom-call") != m.code.npos;
-  return Keep(m.executable, client::LoadedExecutable::Wrap(client->state(), args.executable), may_call);
+  return Keep(m.executable, client::LoadedExecutable::Wrap(client->state(), args.executable),
+              wire::HasCustomCalls(m.code));
 }
 
 Result<std::string> Server::Load(const wire::Load& m) {

@@ -25,4 +25,8 @@ Status ToStatus(const Error& error) {
   return Status(known ? static_cast<Code>(error.code) : Code::kUnknown, error.message);
 }
 
+bool HasCustomCalls(std::string_view program) {
+  return program.find("custom_call") != program.npos || program.find("custom-call") != program.npos;
+}
+
 }  // namespace tenon::wire

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -75,5 +76,8 @@ const char* VerbName(Verb verb);
 Error FromStatus(const Status& status);
 /// A code outside the list becomes UNKNOWN.
 Status ToStatus(const Error& error);
+
+/// Whether a program, of any form, may have custom calls: their name is in it.
+bool HasCustomCalls(std::string_view program);
 
 }  // namespace tenon::wire

@@ -247,8 +247,8 @@ class Parts {
 
 }  // namespace
 
-/// Members have a communicator of their own, and the numbers there that they have in the clique. It is never given back,
-/// since what was sent and not received may lie in it.
+/// Members have a communicator of their own, and the numbers there that they have in the clique. It is never given
+/// back, since what was sent and not received may lie in it.
 struct TenonEngineChannel {
   MPI_Comm comm = MPI_COMM_NULL;
   int self = 0, size = 1;
@@ -263,8 +263,7 @@ struct TenonEngineChannel {
       if (peer == self) continue;
       static char nothing = 0;
       MPI_Request request = MPI_REQUEST_NULL;
-      if (MPI_Isend(&nothing, 0, MPI_BYTE, peer, kFarewell, comm, &request) == MPI_SUCCESS)
-        MPI_Request_free(&request);
+      if (MPI_Isend(&nothing, 0, MPI_BYTE, peer, kFarewell, comm, &request) == MPI_SUCCESS) MPI_Request_free(&request);
     }
   }
   bool HasLeft(int peer) const {
@@ -480,8 +479,8 @@ class Exchange {
       throw Failure(kUnavailable, "member " + std::to_string(peer) + " has given up the connection");
     }
     if (now < deadline) return;
-      throw Failure(kDeadlineExceeded, "member " + std::to_string(peer) + " sent nothing for " +
-                                         std::to_string(timeout_.count()) + " ms");
+    throw Failure(kDeadlineExceeded,
+                  "member " + std::to_string(peer) + " sent nothing for " + std::to_string(timeout_.count()) + " ms");
   }
 
   TenonEngineChannel& channel_;

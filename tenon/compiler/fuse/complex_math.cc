@@ -236,7 +236,8 @@ Scalar Tanh(Real& r, Scalar z) {
   return {b.Select(far, b.Fma(im, r.C(0), r.WithSign(r.C(1), z.re)), re), im};
 }
 
-// -i tanh(i z); as with sin z / cos z, nothing is known where the real part is not, not even that an imaginary one is 0.
+// -i tanh(i z); as with sin z / cos z, nothing is known where the real part is not, not even that an imaginary one is
+// 0.
 Scalar Tan(Real& r, Scalar z) {
   const Scalar t = Tanh(r, {r.b.Neg(z.im), z.re});
   return {t.im, r.b.Select(r.IsNaN(t.im), t.im, r.b.Neg(t.re))};

@@ -285,6 +285,7 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
     const VulkanStorage& storage = Ours(a.storage);
     submit &= !a.ready.failed() && storage.is_submitted() && &storage.device() == ours.device().get();
   }
+  if (code->caller_waits) has_effects_.store(true, std::memory_order_relaxed);
   const bool await = code->caller_waits && ready && request.devices.size() == 1;
   auto task = std::make_unique<QueuedRun>(plugin::Ref<VulkanLoadedExecutable>(this));
   task->run.code = std::move(code);

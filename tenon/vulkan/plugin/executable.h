@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,7 @@ class VulkanLoadedExecutable final : public plugin::LoadedExecutable {
                          plugin::DeviceAssignment assignment);
 
   Status Execute(plugin::ExecuteRequest& request) override;
+  bool has_effects() const override { return has_effects_.load(std::memory_order_relaxed); }
 
  private:
   struct Run;
@@ -61,6 +63,7 @@ class VulkanLoadedExecutable final : public plugin::LoadedExecutable {
   const std::shared_ptr<const Compiled> compiled_;
   std::mutex mutex_;
   std::map<const plugin::Device*, std::shared_ptr<DeviceCode>> code_;
+  std::atomic<bool> has_effects_{false};
 };
 
 }  // namespace tenon::vulkan
