@@ -468,6 +468,29 @@ give(np.asarray(called(np.ones(4, np.float32))).tolist())
     assert result == [3.0] * 4
 
 
+def test_arrays_of_callbacks_go_with_them():
+    result = run('''
+import jax, numpy as np, jax.numpy as jnp
+
+def shared_mb():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssShmem")) // 1024
+
+def of(megabytes):
+    first = lambda v: np.asarray(v)[0]
+    return jax.jit(lambda x: jax.pure_callback(first, x, jnp.full(megabytes << 18, x) * 2) + 1)
+
+# Blocks of sizes that do not fit into one another.
+functions = [of(megabytes) for megabytes in (9, 18, 36)]
+seen = []
+for _ in range(10):
+    for f in functions:
+        f(jnp.float32(1)).block_until_ready()
+    seen.append(shared_mb())
+give(seen)
+''', TENON_JAX_ISOLATE=1).result
+    assert result[-1] - result[1] < 100, result
+
+
 @pytest.fixture
 def xla_in_another_process(tmp_path):
     """Settings under which JAX's `cpu` is XLA's plugin in a process of its own: it calls handlers before it gives an execution's outputs."""
@@ -523,7 +546,7 @@ total, more = jax.jit(lambda v: (v.sum(), v + 1))(x)
 one = jax.jit(lambda v: v * 2)(x)
 give([float(total), list(more.sharding.spec), np.asarray(more).tolist(), np.asarray(one).tolist()])
 ''', JAX_NUM_CPU_DEVICES=2, **xla_in_another_process).result
-    assert result == [28.0, ["i"], [v + 1.0 for v in range(8)], [2.0 * v for v in range(8)]]
+    assert result == [28.0, ['i'], [v + 1.0 for v in range(8)], [2.0 * v for v in range(8)]]
 
 
 def test_arrays_of_the_host_are_given_back_to_xla(xla_in_another_process):

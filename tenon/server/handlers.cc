@@ -82,11 +82,23 @@ struct Server::Shared {
   explicit Shared(Server& s) : server(s) {}
   ~Shared() {
     for (channel::Arena::Block& block : blocks) server.arena_.Free(std::move(block));
+    if (!blocks.empty()) server.DropOwnPieces();
   }
   Server& server;
   std::vector<channel::Arena::Block> blocks;
   char* copy = nullptr;  // the block of the last Share or Lend, null: none
 };
+
+// What the arena gave back to the system the host need not keep either.
+void Server::DropOwnPieces() {
+  for (const uint32_t piece : arena_.TakeGone()) {
+    {
+      std::lock_guard lock(calls_mutex_);
+      own_pieces_.erase(piece);
+    }
+    if (protocol_ >= wire::kBothDropPieces) Reply(Verb::kDropPiece, 0, Encode(wire::DropPiece{piece}));
+  }
+}
 
 Result<wire::Place> Server::Share(const void* data, uint64_t size_bytes, Shared& keep) {
   keep.copy = nullptr;
@@ -102,7 +114,7 @@ Result<wire::Place> Server::Lend(uint64_t size_bytes, Shared& keep) {
   const wire::Place place{block.piece->number, block.offset};
   {
     std::lock_guard lock(calls_mutex_);
-    if (own_pieces_.emplace(block.piece->number, block.piece).second)
+    if (own_pieces_.insert(block.piece->number).second)
       TENON_RETURN_IF_ERROR(channel::SendPiece(control_.get(), block.piece->number, block.piece->memory));
   }
   keep.copy = block.data();

@@ -163,7 +163,7 @@ Result<std::string> Server::Hello(const wire::Hello& m) {
   if (plugin_) return FailedPrecondition("this device process has a plugin already");
   TENON_ASSIGN_OR_RETURN(client::Plugin plugin, client::Plugin::Load(m.plugin));
   wire::Welcome welcome;
-  welcome.protocol = std::min(m.newest, wire::kNewestProtocol);
+  welcome.protocol = protocol_ = std::min(m.newest, wire::kNewestProtocol);
   welcome.plugin = plugin.name();
   welcome.minor = plugin.minor_version();
   if (Result<std::vector<client::NamedValue>> attributes = plugin.Attributes(); attributes.ok())

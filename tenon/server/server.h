@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -90,6 +91,7 @@ class Server {
   void FinishHostCall(uint64_t number, const wire::HandlerDone& m);
   /// Where the bytes at `data` are in shared memory: in place when they are there already, else in a block of our own.
   struct Shared;
+  void DropOwnPieces();
   Result<wire::Place> Share(const void* data, uint64_t size_bytes, Shared& keep);
   /// A block of our own; `keep` has its bytes.
   Result<wire::Place> Lend(uint64_t size_bytes, Shared& keep);
@@ -106,6 +108,7 @@ class Server {
   channel::Pieces pieces_;
   std::mutex reply_mutex_;
 
+  uint32_t protocol_ = wire::kOldestProtocol;
   std::optional<client::Plugin> plugin_;
   std::optional<client::Client> client_;
   std::map<int, client::Device> devices_;
@@ -127,7 +130,7 @@ class Server {
   // Handlers of the host. Blocks for their arrays are our own, in pieces with numbers that the host does not give.
   channel::Arena arena_{/*first_piece=*/uint32_t{1} << 31, /*limit_bytes=*/0};
   std::mutex calls_mutex_;
-  std::map<uint32_t, std::shared_ptr<channel::Piece>> own_pieces_;
+  std::set<uint32_t> own_pieces_;   // that the host knows
   std::vector<uint32_t> handlers_;  // the host's numbers, by stub
   int64_t execution_type_ = 0;      // of the user data that names an execution
   uint64_t next_call_ = 1;

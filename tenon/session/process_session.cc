@@ -67,6 +67,13 @@ Result<std::shared_ptr<Session>> ProcessSession::Start(const ProcessOptions& opt
   return std::shared_ptr<Session>(std::move(session));
 }
 
+Status ProcessSession::HandleOther(const channel::Ring::Frame& frame) {
+  if (frame.verb != Verb::kDropPiece) return Session::HandleOther(frame);
+  TENON_ASSIGN_OR_RETURN(const wire::DropPiece message, wire::Decode<wire::DropPiece>(frame.message));
+  pieces_.Remove(message.piece);
+  return OkStatus();
+}
+
 void ProcessSession::ReadReplies() {
   channel::Ring::Frame frame;
   for (;;) {

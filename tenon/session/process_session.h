@@ -46,6 +46,7 @@ class ProcessSession final : public Session {
   Status Send(wire::Verb verb, uint64_t number, std::string_view message) override {
     return link_.requests().Write(verb, number, message);
   }
+  Status HandleOther(const channel::Ring::Frame& frame) override;
   void ReadReplies();
   void Watch();
   bool ReadOutput();
