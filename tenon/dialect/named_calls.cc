@@ -9,6 +9,7 @@
 #include "tenon/dialect/chlo/dialect.h"
 #include "tenon/dialect/lapack_calls.h"
 #include "tenon/dialect/stablehlo/dialect.h"
+#include "tenon/dialect/tuple_calls.h"
 
 namespace tenon::dialect {
 namespace {
@@ -148,6 +149,11 @@ void WriteCall(mlir::Operation* op, llvm::StringRef target) {
 
 bool ReadNamedCalls(mlir::Operation* module) {
   bool any = false;
+  module->walk([&](stablehlo::CustomCallOp call) {
+    if (!SpreadTuples(call)) return;
+    call->erase();
+    any = true;
+  });
   module->walk([&](stablehlo::CustomCallOp call) {
     const bool replaced = call.getCallTargetName().starts_with(kPrefix)
                               ? ReplaceCall(call)

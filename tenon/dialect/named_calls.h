@@ -15,6 +15,8 @@ namespace tenon::dialect {
 /// the calls of LAPACK that JAX makes for CPUs: a handler for those is always there. Collectives that JAX starts and
 /// awaits by calls (`all-gather-start`, ...) become StableHLO's, and `TopK` with a comparator a sort.
 ///
+/// Of all custom calls, those with tuples become calls with many operands and results.
+///
 /// `module` is verified; whether anything was replaced, which is not.
 bool ReadNamedCalls(mlir::Operation* module);
 

@@ -52,3 +52,20 @@ func.func private @before(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d:
   %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
   func.return %0 : tensor<i1>
 }
+
+// -----
+
+// Calls that take or give tuples are about what is in them.
+func.func @main() {
+  %x = stablehlo.constant dense<[3.0, -1.0, 4.0]> : tensor<3xf32>
+  %top = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} : (tensor<3xf32>) -> tuple<tensor<2xf32>, tensor<2xi32>>
+  %values = stablehlo.get_tuple_element %top[0] : (tuple<tensor<2xf32>, tensor<2xi32>>) -> tensor<2xf32>
+  %places = stablehlo.get_tuple_element %top[1] : (tuple<tensor<2xf32>, tensor<2xi32>>) -> tensor<2xi32>
+  check.expect_eq_const %values, dense<[4.0, 3.0]> : tensor<2xf32>
+  check.expect_eq_const %places, dense<[2, 0]> : tensor<2xi32>
+  %inner = stablehlo.tuple %x : tuple<tensor<3xf32>>
+  %outer = stablehlo.tuple %inner : tuple<tuple<tensor<3xf32>>>
+  %1 = stablehlo.custom_call @mhlo.square(%outer) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tuple<tuple<tensor<3xf32>>>) -> tensor<3xf32>
+  check.expect_eq_const %1, dense<[9.0, 1.0, 16.0]> : tensor<3xf32>
+  func.return
+}
