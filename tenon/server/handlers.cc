@@ -181,10 +181,15 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
   } else {
     message.execution = reinterpret_cast<uint64_t>(get.data);
   }
+  // An older plugin's table ends earlier.
+  const auto has = [&](size_t size_bytes) { return frame.api->struct_size >= size_bytes; };
   XLA_FFI_RunId_Get_Args run{XLA_FFI_RunId_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, 0};
-  if (frame.api->XLA_FFI_RunId_Get(&run) == nullptr) message.run_id = run.run_id;
+  if (has(XLA_FFI_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_RunId_Get)) && frame.api->XLA_FFI_RunId_Get(&run) == nullptr)
+    message.run_id = run.run_id;
   XLA_FFI_DeviceOrdinal_Get_Args ordinal{XLA_FFI_DeviceOrdinal_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, 0};
-  if (frame.api->XLA_FFI_DeviceOrdinal_Get(&ordinal) == nullptr) message.device_ordinal = ordinal.device_ordinal;
+  if (has(XLA_FFI_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_DeviceOrdinal_Get)) &&
+      frame.api->XLA_FFI_DeviceOrdinal_Get(&ordinal) == nullptr)
+    message.device_ordinal = ordinal.device_ordinal;
 
   Shared keep(*this);
   struct CopyBack {
