@@ -3,8 +3,10 @@
 
   scripts/jax_tests.py --tests JAX/tests [--of RELEASE] [--plugin pjrt_plugin_tenon.so] [--files pjit,array] [--only tenon] [--write docs/jax-parity.md]
   scripts/jax_tests.py --tests OPTIMISTIX/tests --name optimistix --files root_find,minimise ...
+  scripts/jax_tests.py --tests OPTIMISTIX/tests --name optimistix --sample 600 --rest --write docs/jax-libraries.md
 
-A file NAME is NAME_test.py or test_NAME.py, in the folder or, as in infer/mcmc, below it.
+A file NAME is NAME_test.py or test_NAME.py, in the folder or, as in infer/mcmc, below it. With --sample all files below the folder are one, and their tests run in
+random order, always the same, until so many seconds of CPU time are gone; a run with --again goes on behind them.
 
 JAX/tests is the folder of the release that fits the installed JAX, or of the one that --of names, for the page to say (its other folders must not be
 beside it under the name `jax`). The
@@ -32,6 +34,7 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -40,6 +43,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOG = 'TENON_JAX_TESTS_LOG'
 SELECTION = 'TENON_JAX_TESTS_SELECTION'  # A file with the names of the tests to run, as a JSON list; unset: all.
+SAMPLE = 'TENON_JAX_TESTS_SAMPLE'  # Seconds of CPU time for tests in random order; unset: all in their order.
 REASONS = ROOT / 'scripts' / 'jax_tests_reasons.txt'
 BACKENDS = ('xla', 'tenon')
 FAILURES = ('failed', 'crashed', 'hung')
@@ -54,18 +58,26 @@ def _note(**event):
 
 
 def _name(nodeid):
-    return nodeid.split('::', 1)[-1]
+    return nodeid if SAMPLE in os.environ else nodeid.split('::', 1)[-1]
 
 
 def pytest_collection_modifyitems(config, items):
     if LOG not in os.environ:
         return
+    if SAMPLE in os.environ:
+        _note(event='there', count=len(items))
+        random.Random(0).shuffle(items)
     done = set(_outcomes(pathlib.Path(os.environ[LOG])))
     items[:] = [item for item in items if _name(item.nodeid) not in done]
     if SELECTION in os.environ:
         selected = set(json.loads(pathlib.Path(os.environ[SELECTION]).read_text()))
         items[:] = [item for item in items if _name(item.nodeid) in selected]
     _note(event='collected', count=len(items))
+
+
+def pytest_runtest_teardown(item, nextitem):
+    if time.process_time() > float(os.environ.get(SAMPLE, 'inf')):
+        item.session.shouldstop = 'the time of the sample is up'
 
 
 def pytest_runtest_logstart(nodeid, location):
@@ -122,6 +134,8 @@ def _environment(arguments, backend, log, selection):
     env[LOG] = str(log)
     if selection:
         env[SELECTION] = str(selection)
+    if arguments.sample:
+        env[SAMPLE] = 'inf' if selection else str(arguments.sample)
     return env
 
 
@@ -134,7 +148,7 @@ def _run_file(arguments, name, file, backend, tests=None):
         selection = log.with_suffix('.selection')
         selection.write_text(json.dumps(tests))
     command = [sys.executable, '-m', 'pytest', '-q', '--tb=short', '-p', 'jax_tests', '-p', 'no:cacheprovider', '-W', 'ignore',
-               f'--rootdir={arguments.tests.parent}', str(file)]
+               f'--rootdir={arguments.tests.parent}', *(['-o', 'addopts=', '-o', 'filterwarnings=', '--continue-on-collection-errors'] if arguments.sample else []), str(file)]
     if arguments.match:
         command += ['-k', arguments.match]
     started, ended, error = time.monotonic(), True, ''
@@ -161,6 +175,9 @@ def _run_file(arguments, name, file, backend, tests=None):
     result = {'file': name, 'backend': backend, 'seconds': round(time.monotonic() - started, 1), 'tests': outcomes, 'ended': ended,
               'error': error, 'date': datetime.date.today().isoformat(), 'rest': tests is not None}
     stored = arguments.results / f'{name}.{backend}.json'
+    there = [event['count'] for event in map(json.loads, log.read_text().splitlines()) if event['event'] == 'there']
+    if there:
+        result['there'] = there[-1]
     if arguments.again and stored.exists():
         result['seconds'] += json.loads(stored.read_text())['seconds']
     if not (arguments.match or arguments.known):
@@ -210,6 +227,8 @@ def _half(result):
         half['error'] = _line(result['error'])
     if result.get('rest'):
         half['rest'] = True
+    if 'there' in result:
+        half['there'] = result['there']
     return half
 
 
@@ -238,7 +257,11 @@ def _kept(path, loaded, names, library, of):
         kept['of'] = of
     if library:
         kept['release'] = []  # Of libraries there are only chosen files.
-        kept.setdefault('libraries', {})[library] = importlib.metadata.version(library)
+        versions = kept.setdefault('libraries', {})
+        try:
+            versions[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            versions[library] = 'from its sources'
     for file, by in loaded.items():
         date = max((result['date'] for result in by.values()), default='')
         if len(by) == 2 and date >= kept['files'].get(file, {}).get('date', ''):  # Else the page is of a later run, whose results are not here.
@@ -325,8 +348,9 @@ def _write(path, kept):
     files, data = kept['files'], path.with_suffix('.json').name
     unfinished = {file: row for file, row in files.items() if any(_unfinished(row[b]) for b in BACKENDS)}
     ended = {file: row for file, row in files.items() if file not in unfinished}
-    rest = {file: row for file, row in ended.items() if 'rest' in row['xla']}
-    whole = {file: row for file, row in ended.items() if file not in rest}
+    samples = {file: row for file, row in ended.items() if 'there' in row['tenon']}
+    rest = {file: row for file, row in ended.items() if 'rest' in row['xla'] and file not in samples}
+    whole = {file: row for file, row in ended.items() if file not in rest and file not in samples}
     days = sorted(row['date'] for row in files.values())
     libraries = ', '.join(f'{name} {version}' for name, version in sorted(kept.get('libraries', {}).items()))
     title = 'Tests of libraries above JAX' if libraries else "JAX's own tests"
@@ -337,6 +361,15 @@ def _write(path, kept):
     if kept['release']:
         lines += [f'{len(ended)} of the {len(kept["release"])} files of the release were run to their end on Tenon. The built-in backend ran {len(whole)} of them, '
                   f'and of {len(rest)} only what does not pass on Tenon. The other files are listed below.', '']
+    if samples:
+        lines += ['## Libraries of which a sample ran', '',
+                  'Tests in random order, for a while; the built-in backend ran only those of them that fail on Tenon.', '',
+                  '| library | tests there are | passed (Tenon) | failed (Tenon) | skipped (Tenon) | of the rest: passed (built-in) | failed (built-in) | passes there alone | date |',
+                  '|---' * 9 + '|']
+        for file, row in samples.items():
+            cells = [row['tenon'][k] for k in ('there', 'passed', 'failed', 'skipped')] + [row['xla'][k] for k in ('passed', 'failed')]
+            lines.append(f'| {file} | ' + ' | '.join(map(str, cells)) + f' | {len(row["passes there alone"])} | {row["date"]} |')
+        lines.append('')
     if whole:
         lines += _table(whole, COLUMNS, [f'{"s" if what == "seconds" else what} ({"built-in" if b == "xla" else "Tenon"})' for what, b in COLUMNS])
     if rest:
@@ -365,6 +398,7 @@ def main():
     parser.add_argument('--known', action='store_true', help='on Tenon, only what --write PAGE.md lists as passing on the built-in backend alone')
     parser.add_argument('--match', help="pytest's -k; the results are shown and not kept")
     parser.add_argument('--again', action='store_true', help='of each file, only what did not pass or skip last time')
+    parser.add_argument('--sample', type=float, default=0, help='CPU seconds of tests of the whole folder in random order; needs --name')
     parser.add_argument('--timeout', type=float, default=1800, help='seconds per file and backend')
     parser.add_argument('--results', type=pathlib.Path, default=ROOT / 'build' / 'jax_tests')
     parser.add_argument('--write', type=pathlib.Path, help='the page, in Markdown; its data lies beside it')
@@ -382,6 +416,10 @@ def main():
         release = sorted({path.stem.removesuffix('_test').removeprefix('test_') for path in files})
     if names == ['all']:
         names = release
+    if arguments.sample:
+        if not (arguments.name and arguments.tests):
+            parser.error('--sample needs --tests and --name')
+        names = ['.']
     if arguments.tests:
         arguments.tests = arguments.tests.resolve()
     if arguments.plugin:
@@ -390,10 +428,10 @@ def main():
     for name in names:
         folder, stem = arguments.tests / pathlib.PurePath(name).parent, pathlib.PurePath(name).name
         candidates = [folder / f'{stem}_test.py', folder / f'test_{stem}.py']
-        file = next((c for c in candidates if c.exists()), None)
+        file = arguments.tests if arguments.sample else next((c for c in candidates if c.exists()), None)
         if file is None:
             parser.error(f'there is neither {candidates[0]} nor {candidates[1]}')
-        label = '.'.join([*arguments.name.split(), *name.split('/')])
+        label = arguments.name if arguments.sample else '.'.join([*arguments.name.split(), *name.split('/')])
         if arguments.known:
             _run_known(arguments, label, file, loaded[label].get('tenon'))
             continue
@@ -401,7 +439,8 @@ def main():
             if arguments.only in (None, backend):
                 rest = None
                 if arguments.rest and backend == 'xla' and 'tenon' in loaded[label] and not loaded[label]['tenon']['error']:
-                    rest = [test for test, (outcome, _) in loaded[label]['tenon']['tests'].items() if outcome != 'passed']
+                    kept_away = FAILURES if arguments.sample else (*FAILURES, 'skipped')
+                    rest = [test for test, (outcome, _) in loaded[label]['tenon']['tests'].items() if outcome in kept_away]
                 result = _run_file(arguments, label, file, backend, rest)
                 loaded[label][backend] = result
                 passed, failed, skipped, ended = _count(result['tests'])
