@@ -265,6 +265,7 @@ void AppendText(std::string& out, const Array& array, size_t axis, size_t& at, s
   for (size_t i = axis + 1; i < array.shape.dims.size(); ++i) inner *= static_cast<size_t>(array.shape.dims[i]);
   out += '[';
   const auto extent = static_cast<size_t>(array.shape.dims[axis]);
+  if (extent == 0) --left;  // An empty list takes the place of an element: there may be any number of them.
   for (size_t i = 0; i < extent; ++i) {
     if (i != 0) {
       out += ',';
@@ -302,6 +303,18 @@ nlohmann::json ElementJson(const Array& array, size_t i) {
   return json;
 }
 
+// Whether the array is written with at most so many elements and empty lists.
+bool IsWrittenWithin(const Dims& dims, size_t most) {
+  size_t count = 1;
+  for (const int64_t dim : dims) {
+    const auto extent = static_cast<size_t>(dim);
+    if (extent == 0) break;
+    if (count > most / extent) return false;
+    count *= extent;
+  }
+  return count <= most;
+}
+
 nlohmann::json NestedJson(const Array& array, size_t axis, size_t& at) {
   if (axis == array.shape.dims.size()) return ElementJson(array, at++);
   nlohmann::json list = nlohmann::json::array();
@@ -323,7 +336,7 @@ nlohmann::json ToJson(const Array& array, size_t most) {
   nlohmann::json json = {{"dtype", DTypeName(array.shape.dtype)}, {"shape", nlohmann::json::array()}};
   for (const int64_t extent : array.shape.dims) json["shape"].push_back(extent);
   size_t at = 0;
-  if (static_cast<size_t>(NumElements(array.shape.dims)) <= most) json["data"] = NestedJson(array, 0, at);
+  if (IsWrittenWithin(array.shape.dims, most)) json["data"] = NestedJson(array, 0, at);
   return json;
 }
 

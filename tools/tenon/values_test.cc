@@ -36,6 +36,11 @@ TEST(Literals, Forms) {
   EXPECT_EQ(ToText(*ParseLiteral("pred:true"), 10), "true");
   EXPECT_EQ(ToText(*ParseLiteral("f32[0]:"), 10), "[]");
   EXPECT_EQ(ToText(*ParseLiteral("s8[4]:[1, 2, 3, 4]"), 2), "[1, 2, ...]");
+  EXPECT_EQ(ToText(*ParseLiteral("f32[2,0]:"), 2), "[[],\n []]");
+  // Without elements, but with more lists than there is memory.
+  EXPECT_EQ(ToText(*MakeArray(S(DType::kF32, {int64_t{1} << 40, 0})), 2), "[[],\n [],\n ...]");
+  EXPECT_FALSE(ToJson(*MakeArray(S(DType::kF32, {int64_t{1} << 40, 0})), 2).contains("data"));
+  EXPECT_TRUE(ToJson(*MakeArray(S(DType::kF32, {2, 0})), 2).contains("data"));
   for (const char* bad :
        {"f32[2]:1,2,3", "f32[2]", "x32:1", "s8:128", "u8:-1", "pred:2", "f32[2:1", "s4:8", "c64:(1", "s32:1.5"}) {
     EXPECT_EQ(ParseLiteral(bad).status().code(), Code::kInvalidArgument) << bad;
