@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -82,6 +83,16 @@ nlohmann::json ToJson(const Difference& difference) {
   return json;
 }
 
+namespace {
+// Which output a member is: by its name where that is out0, out1 ..., otherwise the next.
+size_t OutputOf(std::string_view name, size_t next) {
+  if (!name.starts_with("out")) return next;
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() ? number : next;
+}
+}  // namespace
+
 Result<std::vector<std::pair<std::string, Array>>> LoadArrays(const std::string& file,
                                                               const std::vector<DType>& types) {
   TENON_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
@@ -97,7 +108,8 @@ Result<std::vector<std::pair<std::string, Array>>> LoadArrays(const std::string&
   }
   std::vector<std::pair<std::string, Array>> arrays;
   for (auto& [name, content] : members) {
-    const DType type = arrays.size() < types.size() ? types[arrays.size()] : DType::kInvalid;
+    const size_t output = OutputOf(name, arrays.size());
+    const DType type = output < types.size() ? types[output] : DType::kInvalid;
     Result<Array> array = ParseNpy(content, type);
     if (!array.ok()) return array.status().WithContext(fmt::format("{}:{}", file, name));
     arrays.emplace_back(name, std::move(array).value());

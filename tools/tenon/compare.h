@@ -34,7 +34,7 @@ std::string ToText(const Difference& difference, const Shape& shape);
 nlohmann::json ToJson(const Difference& difference);
 
 /// The arrays of a .npz file with their names, or the one of a .npy file, called out0. `types` names the types of those
-/// that NumPy stores as raw bytes, by position.
+/// that NumPy stores as raw bytes: of out0, out1 ... by that number, of others by position.
 Result<std::vector<std::pair<std::string, Array>>> LoadArrays(const std::string& file, const std::vector<DType>& types);
 
 }  // namespace tenon::cli

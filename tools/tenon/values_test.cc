@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tools/tenon/array.h"
+#include "tools/tenon/compare.h"
 #include "tools/tenon/npy.h"
 #include "tools/tenon/signature.h"
 
@@ -88,6 +89,23 @@ TEST(Npz, RoundTripsAndFindsDamage) {
       (void)ParseNpz(damaged);
     }
   }
+}
+
+TEST(Npz, TypesOfOutputsGoByTheirNames) {
+  const Array single = *ParseLiteral("f32[1]:1"), brief = *ParseLiteral("bf16[1]:2");
+  const std::string file = testing::TempDir() + "/types_by_name.npz";
+  const auto types_of = [&](const std::vector<std::pair<std::string, std::string>>& members) {
+    EXPECT_TRUE(WriteFile(file, ToNpz(members)).ok());
+    const auto arrays = LoadArrays(file, {DType::kF32, DType::kBF16});
+    std::vector<DType> types;
+    EXPECT_TRUE(arrays.ok()) << arrays.status().ToString();
+    if (!arrays.ok()) return types;
+    for (const auto& [name, array] : *arrays) types.push_back(array.shape.dtype);
+    return types;
+  };
+  const std::vector<DType> turned = {DType::kBF16, DType::kF32}, straight = {DType::kF32, DType::kBF16};
+  EXPECT_EQ(types_of({{"out1", ToNpy(brief)}, {"out0", ToNpy(single)}}), turned);
+  EXPECT_EQ(types_of({{"x", ToNpy(single)}, {"outlet", ToNpy(brief)}}), straight);
 }
 
 TEST(Signature, StableHloText) {
