@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <protozero/pbf_reader.hpp>
+#include <string>
 
 #include "tools/tenon/array.h"
 
@@ -14,6 +15,22 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\t')) text.remove_suffix(1);
   return text;
+}
+
+// MLIR's text with spaces for its comments, which may hold what a program once was.
+std::string WithoutComments(std::string_view text) {
+  std::string bare(text);
+  bool quoted = false;
+  for (size_t i = 0; i < bare.size(); ++i) {
+    if (quoted && bare[i] == '\\') {
+      ++i;
+    } else if (bare[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && bare[i] == '/' && i + 1 < bare.size() && bare[i + 1] == '/') {
+      for (; i < bare.size() && bare[i] != '\n'; ++i) bare[i] = ' ';
+    }
+  }
+  return bare;
 }
 
 // The text between the bracket at `open` and the one that closes it; strings are skipped.
@@ -162,7 +179,9 @@ std::optional<Shape> ParseTensorType(std::string_view type) {
   return shape;
 }
 
-std::optional<Shapes> ReadTextParameters(std::string_view text) {
+std::optional<Shapes> ReadTextParameters(std::string_view given) {
+  const std::string bare = WithoutComments(given);
+  const std::string_view text = bare;
   // HLO text: HloModule name, entry_computation_layout={(f32[2,3]{1,0}, s32[])->f32[]}
   if (Trim(text.substr(0, 4096)).starts_with("HloModule")) {
     const size_t at = text.find("entry_computation_layout={(");

@@ -123,6 +123,11 @@ TEST(Signature, StableHloText) {
       (std::vector<Shape>{S(DType::kS64, {2}), S(DType::kF32, {})}));
   EXPECT_EQ(*ReadTextParameters("HloModule m, entry_computation_layout={(f32[2,3]{1,0}, s32[])->f32[2,3]{1,0}}\n"),
             (std::vector<Shape>{S(DType::kF32, {2, 3}), S(DType::kS32, {})}));
+  // What is in comments is no program, and what is in strings is no comment.
+  EXPECT_EQ(*ReadTextParameters("// was: func.func @main(%a: tensor<3xf32>)\n"
+                                "module attributes {s = \"//\\22 // \"} { // @main(%a: tensor<4xf32>)\n"
+                                "func.func @main(%a: tensor<2xf32>, // the first, of two\n %b: tensor<f32>) -> ..."),
+            (std::vector<Shape>{S(DType::kF32, {2}), S(DType::kF32, {})}));
   for (const char* bad : {"", "func.func @main(", "func.func @main(%a: tensor<?xf32>)",
                           "func.func @main(%a: tensor<2xnothing>)", "@main(%a)"}) {
     EXPECT_FALSE(ReadTextParameters(bad)) << bad;
