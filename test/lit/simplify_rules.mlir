@@ -280,13 +280,14 @@ module @several {
 // CHECK-DAG: wider_product: dot_general %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : s16[90,50] -> %{{[0-9]+}} = convert
 // CHECK-DAG: wider_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : s8[1,9,9,7] -> %{{[0-9]+}} = convert
 // CHECK-DAG: wider_window: reduce_window %{{[0-9]+}}, {{.*}} : bf16[6,6] -> %{{[0-9]+}} = convert
+// CHECK-DAG: wider_reduce: reduce %{{[0-9]+}}, {{.*}} : bf16[] -> %{{[0-9]+}} = convert
 // CHECK-DAG: window_in_passes: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[20,10] {{.*}} : f32[21,31] ->
 // CHECK-DAG: spelled_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[2,1] {{.*}} : f32[39,40] -> %{{[0-9]+}} = sqrt
 // CHECK-DAG: windows_of_several: reduce_window {{.*}} -> %{{[0-9]+}} = select
 module {
   func.func @main(%a: tensor<90x70xi16>, %b: tensor<70x50xi16>, %h: tensor<12x12xbf16>, %x: tensor<40x40xf32>,
                   %image: tensor<1x9x9x5xi8>, %window: tensor<3x3x5x7xi8>)
-      -> (tensor<90x50xi16>, tensor<1x9x9x7xi8>, tensor<6x6xbf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>) {
+      -> (tensor<90x50xi16>, tensor<1x9x9x7xi8>, tensor<6x6xbf16>, tensor<bf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>) {
     %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<90x70xi16>, tensor<70x50xi16>) -> tensor<90x50xi16>
     %hz = stablehlo.constant dense<0.0> : tensor<bf16>
     %1 = "stablehlo.reduce_window"(%h, %hz) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
@@ -318,7 +319,8 @@ module {
       stablehlo.return %v, %w : tensor<f32>, tensor<i32>
     }) : (tensor<40x40xf32>, tensor<40x40xi32>, tensor<f32>, tensor<i32>) -> (tensor<40x10xf32>, tensor<40x10xi32>)
     %5 = stablehlo.convolution(%image, %window) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9x9x5xi8>, tensor<3x3x5x7xi8>) -> tensor<1x9x9x7xi8>
-    return %0, %5, %1, %2, %3, %4#0, %4#1 : tensor<90x50xi16>, tensor<1x9x9x7xi8>, tensor<6x6xbf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>
+    %6 = stablehlo.reduce(%h init: %hz) applies stablehlo.add across dimensions = [0, 1] : (tensor<12x12xbf16>, tensor<bf16>) -> tensor<bf16>
+    return %0, %5, %1, %6, %2, %3, %4#0, %4#1 : tensor<90x50xi16>, tensor<1x9x9x7xi8>, tensor<6x6xbf16>, tensor<bf16>, tensor<21x31xf32>, tensor<39x40xf32>, tensor<40x10xf32>, tensor<40x10xi32>
   }
 }
 

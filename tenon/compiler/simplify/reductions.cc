@@ -118,6 +118,23 @@ std::optional<Ref> Simplifier::ReduceStack(const GraphNode& node) {
   return met;
 }
 
+std::optional<Ref> Simplifier::WidenReduce(const GraphNode& node) {
+  // Sums that round to bf16 after each element stand still at 256 times what they add. Few elements are added as they
+  // stand in the program, and many at once lose no more than one rounding.
+  const DType type = node.shape().dtype;
+  if (node.in.size() != 2 || !IsNarrowFloat(type) || ShapeOf(node.in[0]).dtype != type ||
+      NumElements(ReducedExtents(to_, node)) <= numerics().written_out_reduce)
+    return std::nullopt;
+  const OpCode op = CombinerOp(to_, node.blocks[0]);
+  if (op != OpCode::kAdd && op != OpCode::kMultiply) return std::nullopt;
+  GraphNode wide = node;
+  wide.origin = nullptr;
+  wide.blocks = {MakeCombiner(to_, op, DType::kF32)};
+  for (Ref& r : wide.in) r = Converted(r, DType::kF32);
+  wide.out[0].dtype = DType::kF32;
+  return Converted(Emit(std::move(wide)), type);
+}
+
 namespace {
 
 int64_t CountOf(const Dims& dims, size_t from, size_t to) {

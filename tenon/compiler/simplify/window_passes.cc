@@ -20,8 +20,10 @@ std::optional<Ref> Simplifier::WidenWindow(const GraphNode& node) {
   wide.origin = nullptr;
   if (node.op == OpCode::kReduceWindow) {
     const OpCode op = CombinerOp(to_, node.blocks[0]);
-    // A scan keeps its sum in a register of the type itself.
-    if ((op != OpCode::kAdd && op != OpCode::kMultiply) || ScanFormOf(to_, node)) return std::nullopt;
+    if (op != OpCode::kAdd && op != OpCode::kMultiply) return std::nullopt;
+    // Few elements are added one by one, as they stand in the program.
+    const std::optional<ScanForm> scan = ScanFormOf(to_, node);
+    if (scan && node.shape().dims[scan->dim] <= numerics().written_out_reduce) return std::nullopt;
     wide.blocks = {MakeCombiner(to_, op, DType::kF32)};
   } else {
     const Block& select = node.blocks[0];
