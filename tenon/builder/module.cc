@@ -88,6 +88,7 @@ const Attribute* Operation::attribute(std::string_view name) const {
 size_t Operation::num_regions() const { return state_->regions.size(); }
 std::vector<Operation> Operation::region(size_t index) const { return ToOperations(state_->regions[index]->ops); }
 Values Operation::region_arguments(size_t index) const { return ToValues(state_->regions[index]->arguments); }
+const Values& Operation::region_results(size_t index) const { return state_->regions[index]->ops.back()->operands; }
 Values Operation::captures() const {
   std::unordered_set<const BlockState*> inside;
   std::unordered_set<const ValueState*> seen;

@@ -136,6 +136,7 @@ class Operation {
   /// Operations of a region, without the terminator's operands, which are its results.
   std::vector<Operation> region(size_t index) const;
   Values region_arguments(size_t index) const;
+  const Values& region_results(size_t index) const;
   /// Values from outside that its regions use or give, and those within them: each once, in the order of first use.
   Values captures() const;
   internal::OpState* state() const { return state_; }

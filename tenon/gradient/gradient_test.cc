@@ -333,6 +333,13 @@ TEST(Gradients, SeesWhatRegionsUseAndWhatIsNotReal) {
        [](Value x, Value, Value v) {
          return Reduce(v, Constant(x.function(), 0.0f), {0}, [&](Value a, Value) { return a + x; });
        }},
+      {"stablehlo.reduce",  // Its body adds, and gives something else.
+       [](Value x, Value, Value v) {
+         return Reduce(v * BroadcastTo(x, {4}), Constant(x.function(), 0.0f), {0}, [](Value a, Value b) {
+           Add(a, b);
+           return b;
+         });
+       }},
       {"stablehlo.while",
        [](Value x, Value, Value) {
          return While(

@@ -139,9 +139,10 @@ Value GatherRule(const Site& s) {
 }
 
 std::optional<Values> ReduceRule(const Site& s) {
-  // One input, and a body of one operation on its arguments.
+  // One input, and a body of one operation on its arguments, which is what it gives.
   const std::vector<Operation> body = s.op.region(0);
-  if (s.op.operands().size() != 2 || body.size() != 1 || body[0].operands() != s.op.region_arguments(0))
+  if (s.op.operands().size() != 2 || body.size() != 1 || body[0].operands() != s.op.region_arguments(0) ||
+      s.op.region_results(0) != body[0].results())
     return std::nullopt;
   const Dims& dims = *s.op.attribute_as<Dims>("dimensions");
   const Value x = s.x(), g = s.g();
