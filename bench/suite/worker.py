@@ -24,7 +24,7 @@ else:
     # As users get it: the Python package, with custom-call handlers, in front of this library.
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'python'))
     from tenon_jax import _registration
-    _registration.register(backend, replace=True, elsewhere=False)
+    _registration.register(backend, replace=True)
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

@@ -104,7 +104,7 @@ def _num_processes() -> int:
     return distributed.global_state.num_processes or 1
 
 
-def register(library: str, replace: bool, elsewhere: bool) -> None:
+def register(library: str, replace: bool, elsewhere: bool = False) -> None:
     """`elsewhere`: the devices are another process's, which asks nothing of this one while it compiles."""
     _callbacks.install()
     _lowered.install()
