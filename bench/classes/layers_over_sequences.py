@@ -4,7 +4,7 @@ from by_value import Programs, Random
 
 FACTOR = 64.0
 R = Random(4204)
-f32, i32 = R.f32, R.i32
+f32, i32, weights = R.f32, R.i32, R.weights
 
 
 def programs(jax):
@@ -12,9 +12,6 @@ def programs(jax):
     from jax import lax, nn
     P = Programs()
     add = P.add
-
-    def weights(*shape):
-        return f32(*shape) * np.float32(shape[-2] ** -.5)
 
     def conv(x, w, padding):
         return lax.conv_general_dilated(x, w, (1,), padding, dimension_numbers=('NWC', 'WIO', 'NWC'))

@@ -4,7 +4,7 @@ from by_value import Programs, Random
 
 FACTOR = 32.0
 R = Random(4201)
-f32 = R.f32
+f32, weights = R.f32, R.weights
 
 
 def programs(jax):
@@ -12,9 +12,6 @@ def programs(jax):
     from jax import lax, nn
     P = Programs()
     add = P.add
-
-    def weights(*shape):
-        return f32(*shape) * np.float32(shape[-2] ** -.5)
 
     def conv(x, w, strides=(1, 1), padding='SAME', groups=1):
         return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=('NHWC', 'HWIO', 'NHWC'), feature_group_count=groups)

@@ -4,7 +4,7 @@ from by_value import Programs, Random
 
 FACTOR = 64.0
 R = Random(4202)
-f32, i32 = R.f32, R.i32
+f32, i32, weights = R.f32, R.i32, R.weights
 
 
 def programs(jax):
@@ -13,9 +13,6 @@ def programs(jax):
     P = Programs()
     add = P.add
     total = jax.ops.segment_sum
-
-    def weights(*shape):
-        return f32(*shape) * np.float32(shape[-2] ** -.5)
 
     def edges(x, w1, w2):
         """Features of the 9 nearest points, which change from sample to sample, and their maximum."""

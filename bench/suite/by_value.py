@@ -21,6 +21,10 @@ class Random(np.random.RandomState):
     def f32(self, *shape):
         return self.randn(*shape).astype(np.float32)
 
+    def weights(self, *shape):
+        """f32 of a layer over the last but one dim, whose sums are about 1."""
+        return self.f32(*shape) * np.float32(shape[-2] ** -.5)
+
     def f16(self, *shape):
         return self.randn(*shape).astype(np.float16)
 
