@@ -21,17 +21,11 @@
 #include <thread>
 #include <vector>
 
-#include "tenon/collectives/engine_library.h"
+#include "tenon/collectives/engine_support.h"
+
+using namespace tenon::collectives::engine;  // NOLINT(google-build-using-namespace): one file, one library.
 
 namespace {
-
-// Of PJRT_Error_Code.
-constexpr int kDeadlineExceeded = 4;
-constexpr int kInternal = 13;
-constexpr int kUnavailable = 14;
-
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::milliseconds;
 
 /// Gloo writes to sockets whose other end may be gone: that must not end the process that the plugin is a guest of. A
 /// thread that is made meanwhile, as Gloo's own, never hears of it at all.
@@ -69,21 +63,17 @@ class Store final : public gloo::rendezvous::Store {
     if (store_.put(store_.self, (prefix_ + key).c_str(), data.data(), data.size()) != 0)
       throw std::runtime_error("the key-value store does not take '" + key + "'");
   }
-  std::vector<char> get(const std::string& key) override { return Fetch(key, timeout_); }
+  std::vector<char> get(const std::string& key) override { return Await(key, timeout_); }
   void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
   void wait(const std::vector<std::string>& keys, const Milliseconds& timeout) override {
-    for (const std::string& key : keys) Fetch(key, std::min(timeout, timeout_));
+    for (const std::string& key : keys) Await(key, std::min(timeout, timeout_));
   }
 
  private:
-  std::vector<char> Fetch(const std::string& key, Milliseconds timeout) {
-    char* value = nullptr;
-    size_t bytes = 0;
-    if (store_.get(store_.self, (prefix_ + key).c_str(), timeout.count(), &value, &bytes) != 0)
-      throw std::runtime_error("not every process came: nothing under '" + prefix_ + key + "'");
-    std::vector<char> data(value, value + bytes);
-    std::free(value);
-    return data;
+  std::vector<char> Await(const std::string& key, Milliseconds timeout) {
+    const std::optional<std::string> value = Fetch(store_, prefix_ + key, timeout);
+    if (!value) throw std::runtime_error(NotEveryProcessCame(prefix_ + key));
+    return {value->begin(), value->end()};
   }
 
   TenonEngineStore store_;
@@ -152,11 +142,6 @@ struct TenonEngineChannel {
 };
 
 namespace {
-
-void Write(char* error, const std::string& text) {
-  std::strncpy(error, text.c_str(), TENON_ENGINE_ERROR_BYTES - 1);
-  error[TENON_ENGINE_ERROR_BYTES - 1] = '\0';
-}
 
 int Connect(const TenonEngineMeeting* meeting, TenonEngineChannel** channel, char* error) {
   const NoBrokenPipes quiet;

@@ -21,24 +21,17 @@
 #include <thread>
 #include <vector>
 
-#include "tenon/collectives/engine_library.h"
+#include "tenon/collectives/engine_support.h"
+
+using namespace tenon::collectives::engine;  // NOLINT(google-build-using-namespace): one file, one library.
 
 namespace {
-
-// Of PJRT_Error_Code.
-constexpr int kDeadlineExceeded = 4;
-constexpr int kFailedPrecondition = 9;
-constexpr int kInternal = 13;
-constexpr int kUnavailable = 14;
 
 #ifdef OPEN_MPI
 constexpr const char* kName = "openmpi";
 #else
 constexpr const char* kName = "mpich";
 #endif
-
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::milliseconds;
 
 /// Arrays cross in pieces of so many bytes, so many of them at a time in each direction between two members. MPI reads
 /// and writes pieces alone, never the caller's memory: what a dead or silent peer leaves unfinished hurts nobody.
@@ -185,16 +178,6 @@ struct Member {
   }
 };
 
-std::string Fetch(const TenonEngineMeeting& meeting, const std::string& key, Milliseconds timeout) {
-  char* value = nullptr;
-  size_t bytes = 0;
-  if (meeting.store.get(meeting.store.self, key.c_str(), timeout.count(), &value, &bytes) != 0)
-    throw Failure(kUnavailable, "not every process came: nothing under '" + key + "'");
-  std::string text(value, bytes);
-  std::free(value);
-  return text;
-}
-
 /// A piece that MPI moves.
 struct Piece {
   std::vector<std::byte> bytes;
@@ -311,11 +294,6 @@ struct TenonEngineChannel {
 
 namespace {
 
-void Write(char* error, const std::string& text) {
-  std::strncpy(error, text.c_str(), TENON_ENGINE_ERROR_BYTES - 1);
-  error[TENON_ENGINE_ERROR_BYTES - 1] = '\0';
-}
-
 template <class Body>
 int Guarded(char* error, Body body) {
   try {
@@ -343,7 +321,10 @@ std::vector<Member> Meet(const TenonEngineMeeting& meeting) {
   std::vector<Member> members;
   for (int i = 0; i < meeting.size; ++i) {
     const auto left = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
-    members.push_back(Member::Parse(Fetch(meeting, prefix + std::to_string(i), std::max(Milliseconds(1), left))));
+    const std::string key = prefix + std::to_string(i);
+    const std::optional<std::string> of_member = Fetch(meeting.store, key, std::max(Milliseconds(1), left));
+    if (!of_member) throw Failure(kUnavailable, NotEveryProcessCame(key));
+    members.push_back(Member::Parse(*of_member));
   }
   return members;
 }
