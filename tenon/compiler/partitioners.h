@@ -9,29 +9,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tenon/base/shape.h"
+#include "tenon/base/partitioned_call.h"
 #include "tenon/base/status.h"
 
 namespace tenon::compiler {
 
-/// A whole array, and how it lies over the devices: a serialised xla.OpSharding.
-struct PartitionedArray {
-  Shape shape;
-  std::string sharding;
-};
-
-/// What a call becomes: a program of StableHLO that every device runs on its parts, and how those lie; a call of
-/// several results has the tuple of theirs.
-struct PartitionedCall {
-  std::string program;
-  std::vector<std::string> operand_shardings;
-  std::string result_sharding;
-};
-
-/// The partitioner of the custom calls of one target. `operands` and `results` are the call's, and say how they would
-/// lie by themselves. Called in the order of the program.
+/// The partitioner of the custom calls of one target. `operands` and `results` are the call's, whole, and all say how
+/// they would lie by themselves. Called in the order of the program.
 using Partitioner = std::function<Result<PartitionedCall>(
     std::span<const PartitionedArray> operands, std::span<const PartitionedArray> results, std::string_view config)>;
 /// By target.

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tenon::host {
 namespace {
@@ -19,12 +18,6 @@ Registry& TheRegistry() {
   return registry;
 }
 
-std::vector<plugin::PartitionedArray> ToPlugin(std::span<const compiler::PartitionedArray> arrays) {
-  std::vector<plugin::PartitionedArray> converted;
-  for (const compiler::PartitionedArray& array : arrays) converted.push_back({array.shape, array.sharding});
-  return converted;
-}
-
 }  // namespace
 
 void RegisterPartitioner(std::string_view name, std::shared_ptr<const plugin::CustomPartitioner> partitioner) {
@@ -37,13 +30,8 @@ compiler::Partitioners RegisteredPartitioners() {
   compiler::Partitioners partitioners;
   const std::lock_guard lock(TheRegistry().mutex);
   for (const auto& [name, partitioner] : TheRegistry().by_name) {
-    partitioners[name] = [partitioner](std::span<const compiler::PartitionedArray> operands,
-                                       std::span<const compiler::PartitionedArray> results,
-                                       std::string_view config) -> Result<compiler::PartitionedCall> {
-      TENON_ASSIGN_OR_RETURN(plugin::PartitionedCall call,
-                             partitioner->Partition(ToPlugin(operands), ToPlugin(results), config));
-      return compiler::PartitionedCall{std::move(call.program), std::move(call.operand_shardings),
-                                       std::move(call.result_sharding)};
+    partitioners[name] = [partitioner](auto operands, auto results, std::string_view config) {
+      return partitioner->Partition(operands, results, config);
     };
   }
   return partitioners;

@@ -5,28 +5,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tenon/abi/pjrt_custom_partitioner.h"
-#include "tenon/base/shape.h"
+#include "tenon/base/partitioned_call.h"
 #include "tenon/base/status.h"
 
 namespace tenon::plugin {
-
-/// An array of a custom call, and how it lies over the devices: a serialised xla.OpSharding, empty where nothing says
-/// so.
-struct PartitionedArray {
-  Shape shape;
-  std::string sharding;
-};
-
-/// What a custom call becomes: StableHLO (any form) that every device runs on its parts, and how those lie. Of several
-/// results the sharding is a tuple.
-struct PartitionedCall {
-  std::string program;
-  std::vector<std::string> operand_shardings;
-  std::string result_sharding;
-};
 
 /// How custom calls of one name are cut over devices, as whoever made the program says it (JAX's custom_partitioning).
 /// Functions run the caller's code on the calling thread, which may be any one; errors are the caller's. `config` is
