@@ -21,6 +21,13 @@ auto* Find(const Infos& infos, int64_t channel) {
   return static_cast<decltype(&infos[0])>(nullptr);
 }
 
+template <class Infos>
+std::vector<int64_t> Channels(const Infos& infos) {
+  std::vector<int64_t> channels;
+  for (const auto& info : infos) channels.push_back(info.channel_id);
+  return channels;
+}
+
 Status NoCallback(const char* what, int64_t channel) {
   return InvalidArgument(
       fmt::format("the program {} on channel {}, and the execution has no callback for it", what, channel));
@@ -30,6 +37,9 @@ Status NoCallback(const char* what, int64_t channel) {
 
 HostTransfers::HostTransfers(std::span<const PJRT_SendCallbackInfo> sends, std::span<const PJRT_RecvCallbackInfo> recvs)
     : sends_(sends.begin(), sends.end()), recvs_(recvs.begin(), recvs.end()) {}
+
+std::vector<int64_t> HostTransfers::SendChannels() const { return Channels(sends_); }
+std::vector<int64_t> HostTransfers::RecvChannels() const { return Channels(recvs_); }
 
 Status HostTransfers::Send(int64_t channel, const void* bytes, size_t size, size_t total, bool done) const {
   const PJRT_SendCallbackInfo* const info = Find(sends_, channel);

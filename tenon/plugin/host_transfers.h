@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "tenon/abi/pjrt_executable.h"
 #include "tenon/base/small_vector.h"
@@ -23,6 +24,9 @@ class HostTransfers final : public RefCounted {
  public:
   HostTransfers(std::span<const PJRT_SendCallbackInfo> sends, std::span<const PJRT_RecvCallbackInfo> recvs);
 
+  /// The channels for which there are callbacks.
+  std::vector<int64_t> SendChannels() const;
+  std::vector<int64_t> RecvChannels() const;
   /// Gives the caller bytes that the program sends on a channel: a dense array in row-major order, or a part of it.
   /// `total` are all bytes of the array; `done`: these are the last. They are copied. The caller's error;
   /// INVALID_ARGUMENT when it has no callback for the channel.

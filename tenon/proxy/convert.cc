@@ -56,6 +56,8 @@ Result<plugin::ExecutableInfo> ToInfo(const wire::Executable& record) {
     info.memory_stats = plugin::CompiledMemoryStats{m[0], m[1], m[2], m[3], m[4], m[5], m[6]};
   }
   info.compile_options = record.compile_options;
+  // What is known of the program does not say so: the plugin behind refuses callbacks that it has no channel for.
+  info.host_transfers = true;
   return info;
 }
 

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "tenon/proxy/call_threads.h"
 #include "tenon/proxy/program.h"
 
 namespace tenon::proxy {
@@ -24,6 +27,7 @@ struct OneDevice {
   SmallVector<Ref<ArrayStorage>, 4> arguments;
   SmallVector<Ref<ArrayStorage>, 2> outputs;
   Ref<Event> done;
+  Ref<plugin::HostTransfers> transfers;  // the caller's callbacks, null: there are none
   wire::DeviceRun message;
   bool complete = false;
 };
@@ -61,8 +65,15 @@ class Execution final : public session::PendingExecution {
     thread_local std::string bytes;
     wire::EncodeTo(self->message_, bytes);
     self->message_.devices.clear();
+    wire::Callbacks callbacks;
+    for (const OneDevice& device : self->devices_) {
+      if (device.transfers)
+        callbacks.devices.push_back({device.transfers->SendChannels(), device.transfers->RecvChannels()});
+    }
     const uint64_t number = session->Register(std::move(self));
     if (number == 0) return;
+    if (!callbacks.devices.empty()) [[unlikely]]
+      session->Post(wire::Verb::kCallbacks, number, wire::Encode(callbacks));
     session->Post(wire::Verb::kExecute, number, bytes);
     // Not before: where an execution had to wait for its arguments, another thread may already have one that reads its
     // outputs, whose request must not overtake this one.
@@ -86,6 +97,17 @@ class Execution final : public session::PendingExecution {
     return OkStatus();
   }
 
+  Status Transfer(const std::shared_ptr<Session>& session, uint64_t number, wire::Transfer message) override {
+    if (message.device >= devices_.size() || !devices_[message.device].transfers)
+      return DataLoss(fmt::format("a transfer of device {} of an execution", message.device));
+    RunAside([session, number, message = std::move(message), transfers = devices_[message.device].transfers] {
+      const Status status =
+          message.sends ? GiveSent(*session, message, *transfers) : AskFor(session, number, message, transfers);
+      if (message.sends || !status.ok()) EndTransfer(*session, number, status, {});
+    });
+    return OkStatus();
+  }
+
   void Fail(const Status& death) override {
     for (OneDevice& device : devices_) {
       if (device.complete) continue;
@@ -105,6 +127,54 @@ class Execution final : public session::PendingExecution {
   void* UserData(int64_t type_id) const override { return context_ == nullptr ? nullptr : context_->Find(type_id); }
 
  private:
+  static void EndTransfer(Session& session, uint64_t number, const Status& status, std::vector<std::string> values) {
+    session.Post(wire::Verb::kHandlerDone, number,
+                 wire::Encode(wire::HandlerDone{wire::FromStatus(status), std::move(values)}));
+    session.HandlerEnded();
+  }
+  static bool SharesMemory(const Session& session) { return session.home() == session.generation(); }
+
+  static Status GiveSent(Session& session, const wire::Transfer& m, const plugin::HostTransfers& transfers) {
+    if (!SharesMemory(session)) {
+      if (m.data.size() != m.size)
+        return DataLoss(fmt::format("{} bytes of a part of {} that is sent", m.data.size(), m.size));
+      return transfers.Send(m.channel, m.data.data(), m.size, m.total, m.done);
+    }
+    Session::Bytes bytes;
+    if (m.size != 0) {
+      TENON_ASSIGN_OR_RETURN(bytes, session.MemoryAt(m.place, m.size));
+    }
+    return transfers.Send(m.channel, bytes.data, m.size, m.total, m.done);
+  }
+
+  // Has the caller fill the bytes; when it has, the transfer ends.
+  static Status AskFor(const std::shared_ptr<Session>& session, uint64_t number, const wire::Transfer& m,
+                       const Ref<plugin::HostTransfers>& transfers) {
+    struct Bytes {
+      Session::Bytes shared;
+      std::string own;  // for a process elsewhere
+    };
+    auto bytes = std::make_shared<Bytes>();
+    char* to = nullptr;
+    if (!SharesMemory(*session)) {
+      if (m.size > session->max_message_bytes()) {
+        return ResourceExhausted(fmt::format("{} bytes are received; the most that crosses between machines is {}",
+                                             m.size, session->max_message_bytes()));
+      }
+      bytes->own.resize(m.size);
+      to = bytes->own.data();
+    } else if (m.size != 0) {
+      TENON_ASSIGN_OR_RETURN(bytes->shared, session->MemoryAt(m.place, m.size));
+      to = bytes->shared.data;
+    }
+    transfers->Receive(m.channel, to, m.size).OnReady([session, number, bytes, transfers](const Status& status) {
+      std::vector<std::string> values;
+      if (status.ok() && !SharesMemory(*session)) values.push_back(std::move(bytes->own));
+      EndTransfer(*session, number, status, std::move(values));
+    });
+    return OkStatus();
+  }
+
   const Ref<plugin::LoadedExecutable> executable_;
   const std::shared_ptr<RemoteProgram> program_;
   const Ref<plugin::ExecuteContext> context_;
@@ -139,6 +209,12 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
   for (size_t d = 0; d < request.devices.size(); ++d) {
     DeviceExecution& device = request.devices[d];
     OneDevice& run = execution->devices()[d];
+    if (device.transfers && session->welcome().protocol < wire::kHasCallbacks) [[unlikely]] {
+      return Unimplemented(
+          fmt::format("send and recv callbacks: the device process speaks protocol {}, which has none before {}",
+                      session->welcome().protocol, wire::kHasCallbacks));
+    }
+    run.transfers = device.transfers;
     run.message.device = device.device->id() - core->base().device;
     for (Argument& argument : device.arguments) {
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));

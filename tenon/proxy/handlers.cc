@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +15,7 @@
 #include "tenon/plan/plan.h"
 #include "tenon/plugin/ffi_types.h"
 #include "tenon/plugin/memory.h"
+#include "tenon/proxy/call_threads.h"
 #include "tenon/proxy/policy.h"
 #include "tenon/runtime/services.h"
 
@@ -43,45 +40,6 @@ Registry& TheRegistry() {
     return new Registry;
   }();
   return registry;
-}
-
-// Threads that run handlers: one is made when all others are busy, since a handler may wait for another one.
-class HandlerThreads {
- public:
-  void Run(std::function<void()> work) {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
-    if (idle_ >= queue_.size()) {
-      changed_.notify_one();
-      return;
-    }
-    std::thread([this] { Work(); }).detach();
-  }
-
- private:
-  void Work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      ++idle_;
-      const bool more = changed_.wait_for(lock, std::chrono::seconds(10), [this] { return !queue_.empty(); });
-      --idle_;
-      if (!more) return;
-      std::function<void()> work = std::move(queue_.front());
-      queue_.pop_front();
-      lock.unlock();
-      (void)Contain("a handler", work);
-      work = nullptr;
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  size_t idle_ = 0;
-};
-HandlerThreads& TheThreads() {
-  static HandlerThreads& threads = *new HandlerThreads;
-  return threads;
 }
 
 Result<plan::Attribute> ToAttribute(const wire::HandlerAttribute& from) {
@@ -267,7 +225,7 @@ class Host final : public session::HandlerHost {
 
   void Run(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
            std::shared_ptr<PendingExecution> execution) override {
-    TheThreads().Run([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
+    RunAside([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
       wire::HandlerDone done;
       Status status;
       const Status contained =

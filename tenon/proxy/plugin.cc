@@ -10,13 +10,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/code_file.h"
 #include "tenon/proxy/client.h"
 #include "tenon/proxy/convert.h"
 #include "tenon/proxy/handlers.h"
 #include "tenon/proxy/program.h"
+#include "tenon/sandbox/sandbox.h"
 
 namespace tenon::proxy {
 namespace {
@@ -32,6 +35,9 @@ const std::vector<plugin::OptionSpec>& OwnOptions() {
                                                                   {"process_limit_bytes", plugin::ValueType::kInt64},
                                                                   {"process_cpu_limit_s", plugin::ValueType::kInt64},
                                                                   {"process_limit_threads", plugin::ValueType::kInt64},
+                                                                  {"sandbox", plugin::ValueType::kBool},
+                                                                  {"sandbox_read", plugin::ValueType::kString},
+                                                                  {"sandbox_write", plugin::ValueType::kString},
                                                                   {"remote", plugin::ValueType::kString},
                                                                   {"remote_token_file", plugin::ValueType::kString},
                                                                   {"remote_certificate", plugin::ValueType::kString},
@@ -53,6 +59,30 @@ std::string DefaultPlugin() {
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
+}
+
+std::vector<std::string> PathList(std::string_view text) {
+  std::vector<std::string> paths;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(':'), text.size());
+    if (end != 0) paths.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return paths;
+}
+
+// What a confined device process may use besides its plugin's files; none when it is not to be confined.
+Result<std::optional<sandbox::Paths>> SandboxFrom(const plugin::ClientOptions& given) {
+  const std::string named = Environment("TENON_ISOLATE_SANDBOX");
+  const bool on = given.GetBool("sandbox", !named.empty() && named != "0");
+  const sandbox::Paths paths{PathList(given.GetString("sandbox_read", Environment("TENON_ISOLATE_SANDBOX_READ"))),
+                             PathList(given.GetString("sandbox_write", Environment("TENON_ISOLATE_SANDBOX_WRITE")))};
+  if (on) return std::optional(paths);
+  for (const char* name : {"sandbox_read", "sandbox_write"}) {
+    if (given.values.contains(name))
+      return InvalidArgument(fmt::format("client option '{}' is given without 'sandbox'", name));
+  }
+  return std::optional<sandbox::Paths>();
 }
 
 // The servers that the options name, else TENON_REMOTE, apart by commas; none when the devices are to be on this
@@ -190,6 +220,7 @@ class IsolatedPlugin final : public plugin::Plugin {
     if (!remotes.empty()) where.remote = remotes.front();  // What it reads is taken for what all read.
     where.process.plugin = DefaultPlugin();
     where.process.handlers = Handlers();
+    TENON_ASSIGN_OR_RETURN(where.process.sandbox, SandboxFrom({}));
     return where;
   }
   static bool IsDefault(const Where& where) {
@@ -199,15 +230,17 @@ class IsolatedPlugin final : public plugin::Plugin {
     }
     const session::Limits& l = where.process.limits;
     return Environment("TENON_REMOTE").empty() && where.process.plugin == DefaultPlugin() &&
-           where.process.hang_timeout_s == 0 && l.memory_bytes == 0 && l.cpu_seconds == 0 && l.processes == 0;
+           where.process.sandbox == SandboxFrom({}).value() && where.process.hang_timeout_s == 0 &&
+           l.memory_bytes == 0 && l.cpu_seconds == 0 && l.processes == 0;
   }
 
   static Result<session::ProcessOptions> ToProcessOptions(const plugin::ClientOptions& given, bool is_remote) {
     session::ProcessOptions options;
     options.handlers = Handlers();
     if (is_remote) {
-      for (const char* name : {"plugin", "hang_timeout_s", "array_limit_bytes", "process_limit_bytes",
-                               "process_cpu_limit_s", "process_limit_threads"}) {
+      for (const char* name :
+           {"plugin", "hang_timeout_s", "array_limit_bytes", "process_limit_bytes", "process_cpu_limit_s",
+            "process_limit_threads", "sandbox", "sandbox_read", "sandbox_write"}) {
         if (given.values.contains(name))
           return InvalidArgument(
               fmt::format("client option '{}' is for a process of this machine, and 'remote' is given: "
@@ -228,6 +261,7 @@ class IsolatedPlugin final : public plugin::Plugin {
       *field = given.GetInt(name, 0);
       if (*field < 0) return InvalidArgument(fmt::format("client option '{}' is {}, wanted 0 or more", name, *field));
     }
+    TENON_ASSIGN_OR_RETURN(options.sandbox, SandboxFrom(given));
     return options;
   }
 

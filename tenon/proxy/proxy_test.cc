@@ -7,18 +7,26 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tenon/client/client.h"
+#include "tenon/client/stream.h"
 #include "tenon/proxy/testing/children.h"
 #include "tenon/proxy/testing/isolated.h"
 #include "tenon/proxy/testing/load.h"
+#include "tenon/sandbox/sandbox.h"
 
 namespace tenon::proxy {
 namespace {
@@ -328,6 +336,134 @@ TEST_F(ProxyTest, OptionsGoWhereTheyBelong) {
 }
 
 // Ends the process at random moments while threads compile, upload, execute and download. TENON_KILL_ROUNDS: how often.
+// --- Send and receive callbacks, which are the host's.
+
+client::SendCallback Taking(std::function<Status(std::vector<float>)> take) {
+  return {5, [take](std::span<const std::byte> data, size_t, bool) {
+            std::vector<float> values(data.size() / sizeof(float));
+            std::memcpy(values.data(), data.data(), data.size());
+            return take(std::move(values));
+          }};
+}
+
+TEST_F(ProxyTest, CallbacksSendAndReceive) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable channels, Compile(c(), "channels"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  std::vector<float> sent;
+  client::ExecuteOptions options;
+  options.send = {{Taking([&](std::vector<float> values) {
+    sent = std::move(values);
+    return OkStatus();
+  })}};
+  options.recv = {{{6, [](client::CopyToDeviceStream stream) {
+                      const float values[] = {10, 20, 30, 40};
+                      const auto bytes = std::as_bytes(std::span(values));
+                      EXPECT_EQ(stream.TotalBytes().value(), 16);
+                      EXPECT_OK(stream.AddChunk(bytes.first(8)));
+                      EXPECT_OK(stream.AddChunk(bytes.subspan(8)));
+                    }}}};
+  ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, channels.Execute({&x}, options));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(11, 22, 33, 44));
+  EXPECT_THAT(sent, ElementsAre(11, 22, 33, 44));
+
+  // A callback's error is the execution's, a stream that ends early is one, too.
+  options.send = {{Taking([](std::vector<float>) { return NotFound("nobody wants it"); })}};
+  ASSERT_OK_AND_ASSIGN(out, channels.Execute({&x}, options));
+  EXPECT_THAT(std::string(out[0].Await().message()), HasSubstr("nobody wants it"));
+  options.recv = {{{6, [](client::CopyToDeviceStream) {}}}};
+  ASSERT_OK_AND_ASSIGN(out, channels.Execute({&x}, options));
+  EXPECT_FALSE(out[0].Await().ok());
+  // Without callbacks the plugin says what it wants.
+  ASSERT_OK_AND_ASSIGN(out, channels.Execute({&x}));
+  EXPECT_THAT(std::string(out[0].Await().message()), HasSubstr("wants callbacks"));
+}
+
+// The plugin is in its call for an execution, waits for another thread of its own, and that for the host, which runs
+// more programs before it answers.
+TEST_F(ProxyTest, CallbacksRunProgramsWhileThePluginWaits) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable blocking, Compile(c(), "blocking"));
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c(), "add"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  client::ExecuteOptions inner, outer;
+  inner.send = {{Taking([&](std::vector<float> values) {
+    Result<std::vector<Buffer>> sum = add.Execute({&x, &x});
+    if (!sum.ok()) return sum.status();
+    const Result<std::vector<float>> doubled = (*sum)[0].ToHost<float>();
+    return doubled.ok() && (*doubled)[3] == 2 * values[3] ? OkStatus() : Internal("a wrong sum");
+  })}};
+  outer.send = {{Taking([&](std::vector<float>) {
+    const Result<std::vector<Buffer>> out = blocking.Execute({&x}, inner);
+    return out.ok() ? (*out)[0].Await() : out.status();
+  })}};
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, blocking.Execute({&x}, outer));
+    EXPECT_OK(out[0].Await());
+  }
+}
+
+TEST_F(ProxyTest, CallbacksOutliveTheProcess) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable channels, Compile(c(), "channels"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  std::optional<client::CopyToDeviceStream> kept;
+  std::atomic<bool> asked{false};
+  client::ExecuteOptions options;
+  options.send = {{Taking([](std::vector<float>) { return OkStatus(); })}};
+  options.recv = {{{6, [&](client::CopyToDeviceStream stream) {
+                      kept.emplace(std::move(stream));
+                      asked = true;
+                    }}}};
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, channels.Execute({&x}, options));
+  while (!asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  KillChild();
+  EXPECT_EQ(out[0].Await().code(), Code::kUnavailable);
+  const float late[4] = {};
+  (void)kept->AddChunk(std::as_bytes(std::span(late)));  // Its memory is there still.
+}
+
+// --- A process that is confined.
+
+TEST_F(ProxyTest, SandboxedProcessRunsPrograms) {
+  if (const Status status = sandbox::CheckSupport(); !status.ok()) GTEST_SKIP() << status.ToString();
+  Options options;
+  options.Set("sandbox", true);
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable add, Compile(c(), "add"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, add.Execute({&x, &x}));
+  EXPECT_THAT(out[0].ToHost<float>().value(), ElementsAre(2, 4, 6, 8));
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  const std::string text((std::istreambuf_iterator<char>(status)), std::istreambuf_iterator<char>());
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("NoNewPrivs:\t1"), HasSubstr("Seccomp:\t2"), HasSubstr("CapEff:\t0000000000000000")));
+  // And so is the child that replaces it.
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable reads, Compile(c(), "reads"));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> read, reads.Execute({&x}));
+    EXPECT_THAT(std::string(read[0].Await().message()), HasSubstr("Permission denied"));
+    if (i != 0) break;
+    ASSERT_OK_AND_ASSIGN(const LoadedExecutable hang, Compile(c(), "hang"));
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> lost, hang.Execute({&x}));
+    KillChild();
+    EXPECT_EQ(lost[0].Await().code(), Code::kUnavailable);
+  }
+}
+
+TEST_F(ProxyTest, SandboxTakesMorePaths) {
+  if (const Status status = sandbox::CheckSupport(); !status.ok()) GTEST_SKIP() << status.ToString();
+  Options options;
+  options.Set("sandbox_read", "/no such:/etc/passwd");
+  EXPECT_THAT(std::string(NewClient(options).status().message()), HasSubstr("without 'sandbox'"));
+  options.Set("sandbox", true);
+  Open(options);
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable reads, Compile(c(), "reads"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, Floats(c(), {1, 2, 3, 4}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, reads.Execute({&x}));
+  EXPECT_OK(out[0].Await());
+}
+
 TEST_F(ProxyTest, KilledAtRandom) {
   const int rounds = testing::KillRounds(20);
   Open();

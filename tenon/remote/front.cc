@@ -28,6 +28,8 @@ constexpr uint64_t kSmallBytes = 256;
 constexpr size_t kMaxReadings = 4096;
 // What is kept of something that was asked for, beside what its message takes.
 constexpr uint64_t kOwedBytes = 1024;
+// Executions whose callbacks were told of and which have not come: each follows at once.
+constexpr size_t kMaxCallbacks = 1024;
 // While a handler of the client's runs its messages are read however many there are, up to so many times the limit.
 constexpr uint64_t kFarAhead = 8;
 constexpr std::chrono::milliseconds kCatchUp{20};
@@ -133,11 +135,15 @@ class Front::Run final : public session::PendingExecution {
   bool complete() const override { return left_ == 0; }
   std::string Name() const override { return fmt::format("launch {}", launch_id_); }
   uint64_t OwnNumber(uint64_t) const override { return number_; }
+  Status Transfer(const std::shared_ptr<Session>& process, uint64_t number, wire::Transfer m) override {
+    return front_->Transfer(process, number, std::move(m), number_);
+  }
 
   const Current& at() const { return at_; }
   wire::Execute& message() { return message_; }
   std::vector<std::shared_ptr<Array>>& arguments() { return arguments_; }
   std::vector<std::vector<std::shared_ptr<Array>>>& outputs() { return outputs_; }
+  wire::Callbacks callbacks;
   size_t missing = 0;  // arguments that are not usable yet; under the front's mutex
 
  private:
@@ -321,6 +327,10 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
       TENON_ASSIGN_OR_RETURN(const wire::Drop m, Decode<wire::Drop>(frame.message, most));
       return Drop(m);
     }
+    case Verb::kCallbacks: {
+      TENON_ASSIGN_OR_RETURN(wire::Callbacks m, Decode<wire::Callbacks>(frame.message, most));
+      return Callbacks(number, std::move(m));
+    }
     case Verb::kHandlerDone: {
       TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message, most));
       return HandlerDone(number, m);
@@ -386,6 +396,7 @@ void Front::StartProcess(uint64_t epoch, uint64_t number) {
   Status status = Contain("starting a device process", [&] {
     options.plugin = options_.plugin;
     options.limits = options_.limits.process;
+    options.sandbox = options_.limits.sandbox;
     options.hang_timeout_s = options_.limits.hang_timeout_s;
     options.handlers = std::make_shared<Relay>(weak_from_this());
     options.on_start = [weak = weak_from_this()](std::shared_ptr<Session> started) {
@@ -529,11 +540,27 @@ Status Front::Drop(const wire::Drop& m) {
   return OkStatus();
 }
 
+Status Front::Callbacks(uint64_t number, wire::Callbacks m) {
+  std::lock_guard lock(mutex_);
+  if (process_ == nullptr) return OkStatus();  // Nor will its execution be passed on.
+  if (callbacks_.size() >= kMaxCallbacks) return DataLoss("callbacks of executions that do not come");
+  callbacks_.emplace(number, std::move(m));
+  return OkStatus();
+}
+
 Status Front::Execute(uint64_t number, wire::Execute m, uint64_t memory_bytes) {
   if (m.devices.empty()) return DataLoss("an execution on no device");
   const Current now = Now();
-  if (now.process == nullptr) return OkStatus();  // As for questions.
+  if (now.process == nullptr) {  // As for questions.
+    std::lock_guard lock(mutex_);
+    callbacks_.erase(number);
+    return OkStatus();
+  }
   auto run = std::make_shared<Run>(shared_from_this(), now, number, std::move(m), memory_bytes);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto callbacks = callbacks_.extract(number)) run->callbacks = std::move(callbacks.mapped());
+  }
   Status refused;
   for (wire::DeviceRun& device : run->message().devices) {
     for (wire::Argument& argument : device.arguments) {
@@ -631,7 +658,10 @@ void Front::ForwardOne(const std::shared_ptr<Run>& run) {
   }
   const std::string message = Encode(run->message());
   run->message() = {};
-  if (const uint64_t number = process->Register(run); number != 0) process->Post(Verb::kExecute, number, message);
+  if (const uint64_t number = process->Register(run); number != 0) {
+    if (!run->callbacks.devices.empty()) process->Post(Verb::kCallbacks, number, Encode(run->callbacks));
+    process->Post(Verb::kExecute, number, message);
+  }
   std::vector<std::shared_ptr<Run>> ready;
   {
     std::lock_guard lock(mutex_);
@@ -805,17 +835,46 @@ void Front::CallClient(std::shared_ptr<Session> process, uint64_t number, wire::
   }
   HostCall host{process, number, call.results};
   for (wire::Operand& result : call.results) result.place = {};
-  uint64_t own = 0, epoch = 0;
+  if (!AskClient(std::move(host), Verb::kCallHandler, Encode(call))) refuse(Unavailable("the session is over"));
+}
+
+// Of a call that the client's HandlerDone ends; false when the session is over.
+bool Front::AskClient(HostCall call, Verb verb, const std::string& message) {
+  uint64_t own, epoch;
   {
     std::lock_guard lock(mutex_);
-    if (process_ == process) {
-      own = next_call_++;
-      epoch = epoch_;
-      calls_.emplace(own, std::move(host));
-    }
+    if (process_ != call.process) return false;
+    own = next_call_++;
+    epoch = epoch_;
+    calls_.emplace(own, std::move(call));
   }
-  if (own == 0) return refuse(Unavailable("the session is over"));
-  Reply(epoch, Verb::kCallHandler, own, Encode(call));
+  Reply(epoch, verb, own, message);
+  return true;
+}
+
+// Has the client send or receive for the device process; `own` is its number of the execution.
+Status Front::Transfer(const std::shared_ptr<Session>& process, uint64_t number, wire::Transfer m, uint64_t own) {
+  m.execution = own;
+  Status refused;
+  HostCall call{process, number, {}};
+  if (m.size > options_.limits.max_message_bytes / 2) {
+    refused = ResourceExhausted(fmt::format("{} bytes for a callback; a message between machines takes {}", m.size,
+                                            options_.limits.max_message_bytes / 2));
+  } else if (!m.sends) {
+    call.results.push_back({{}, m.place, m.size});
+  } else if (m.size != 0) {
+    const Result<Session::Bytes> memory = process->MemoryAt(m.place, m.size);
+    refused = memory.status();
+    if (memory.ok()) m.data.assign(memory->data, m.size);
+  }
+  m.place = {};
+  if (refused.ok() && !AskClient(std::move(call), Verb::kTransfer, Encode(m)))
+    refused = Unavailable("the session is over");
+  if (!refused.ok()) {
+    process->Post(Verb::kHandlerDone, number, Encode(wire::HandlerDone{wire::FromStatus(refused), {}}));
+    process->HandlerEnded();
+  }
+  return OkStatus();
 }
 
 Status Front::HandlerDone(uint64_t number, const wire::HandlerDone& m) {

@@ -8,12 +8,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "tenon/channel/arena.h"
 #include "tenon/channel/pipe.h"
+#include "tenon/sandbox/sandbox.h"
 #include "tenon/session/process_session.h"
 
 namespace tenon::remote {
@@ -22,6 +24,7 @@ namespace tenon::remote {
 struct SessionLimits {
   uint64_t array_bytes = 0;                    // 0: no limit
   session::Limits process{};                   // of its device process
+  std::optional<sandbox::Paths> sandbox{};     // of its device process
   int64_t hang_timeout_s = 0;                  // for an answer of the device process; 0: no limit
   int64_t session_s = 0;                       // 0: no limit
   uint32_t max_message_bytes = 64U << 20;      // of a message; arrays come in pieces of 1 MiB
@@ -60,7 +63,7 @@ class Front : public std::enable_shared_from_this<Front> {
   class Run;
   class Relay;
   class Owed;
-  // A handler's call that the client is at.
+  // A call of a handler, or of an execution's callback, that the client is at.
   struct HostCall {
     std::shared_ptr<session::Session> process;
     uint64_t number = 0;  // the device process's
@@ -105,6 +108,9 @@ class Front : public std::enable_shared_from_this<Front> {
   Status Drop(const wire::Drop& m);
   void CallClient(std::shared_ptr<session::Session> process, uint64_t number, wire::CallHandler call,
                   std::shared_ptr<session::PendingExecution> execution);
+  Status Callbacks(uint64_t number, wire::Callbacks m);
+  Status Transfer(const std::shared_ptr<session::Session>& process, uint64_t number, wire::Transfer m, uint64_t own);
+  bool AskClient(HostCall call, wire::Verb verb, const std::string& message);
   Status HandlerDone(uint64_t number, const wire::HandlerDone& m);
   Current Now() const;
   void ProcessDied(const Status& death);
@@ -131,6 +137,7 @@ class Front : public std::enable_shared_from_this<Front> {
   std::deque<Reading> readings_;
   std::unordered_map<uint64_t, HostCall> calls_;
   uint64_t next_call_ = 1;
+  std::unordered_map<uint64_t, wire::Callbacks> callbacks_;  // of executions that are to come
 };
 
 }  // namespace tenon::remote

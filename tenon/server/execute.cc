@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "tenon/base/contain.h"
 #include "tenon/client/ffi.h"
@@ -163,6 +165,42 @@ Result<std::shared_ptr<Server::Array>> Server::Find(const wire::Argument& argume
   return array;
 }
 
+thread_local uint64_t Server::call_into_plugin_ = 0;
+
+template <class Call>
+auto Server::InPlugin(const Call& call) {
+  const uint64_t number = ++calls_into_plugin_;
+  if (beginning_now_ == 0) beginning_now_ = number;
+  {
+    // It may wait for the answer to a call of another thread's, which somebody has to read.
+    std::lock_guard lock(calls_mutex_);
+    if (!calls_.empty() && !reading_) (void)CallReader();
+  }
+  struct Unlocked {
+    Unlocked(Server& s, uint64_t n) : server(s), number(n) {
+      call_into_plugin_ = number;
+      server.turn_mutex_.unlock();
+    }
+    ~Unlocked() {
+      server.turn_mutex_.lock();
+      call_into_plugin_ = 0;
+      if (server.beginning_now_ == number) server.beginning_now_ = 0;
+    }
+    Server& server;
+    const uint64_t number;
+  } unlocked(*this, number);
+  return call();
+}
+
+// The plugin may wait for whoever uses an array.
+void Server::Erase(const std::vector<uint64_t>& arrays) {
+  std::vector<std::shared_ptr<Array>> gone;
+  for (const uint64_t array : arrays) {
+    if (auto node = arrays_.extract(array)) gone.push_back(std::move(node.mapped()));
+  }
+  InPlugin([&] { gone.clear(); });
+}
+
 bool Server::NamesWhatIsToCome(const wire::Execute& m) const {
   const auto is_to_come = [](const wire::Execute& by, uint64_t array) {
     for (const wire::DeviceRun& run : by.devices) {
@@ -203,18 +241,20 @@ void Server::Execute(uint64_t number, wire::Execute m) {
     BeginOrFail(next.number, next.message);
     it = waiting_.begin();
   }
-  if (!waiting_.empty()) return;
-  for (const uint64_t array : dropped_) arrays_.erase(array);
-  dropped_.clear();
+  if (waiting_.empty() && beginning_.empty()) Erase(std::exchange(dropped_, {}));
 }
 
 void Server::BeginOrFail(uint64_t number, const wire::Execute& m) {
   link_.begun().store(number, std::memory_order_relaxed);
   beginning_.push_back(&m);
+  const auto callbacks = callbacks_.extract(number);
   const Result<std::shared_ptr<Program>> program = FindProgram(m.executable);
   const Status status =
-      program.ok() ? Contain("an execution", [&] { return Begin(number, m, *program); }) : program.status();
-  beginning_.pop_back();
+      program.ok()
+          ? Contain("an execution",
+                    [&] { return Begin(number, m, *program, callbacks ? callbacks.mapped() : wire::Callbacks()); })
+          : program.status();
+  std::erase(beginning_, &m);
   if (status.ok()) return;
   // Nothing was begun: what would have come of it is known as failed.
   for (size_t d = 0; d < m.devices.size(); ++d) {
@@ -230,7 +270,34 @@ void Server::BeginOrFail(uint64_t number, const wire::Execute& m) {
   }
 }
 
-Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program) {
+// The plugin's callbacks are calls of the host's.
+void Server::AddCallbacks(uint64_t number, size_t device, const wire::Channels& channels,
+                          client::ExecuteOptions& options) {
+  wire::Transfer message;
+  message.execution = number;
+  message.device = static_cast<uint32_t>(device);
+  std::vector<client::SendCallback>& sends = options.send.emplace_back();
+  for (const int64_t channel : channels.sends) {
+    message.channel = channel;
+    sends.push_back({channel, [this, message](std::span<const std::byte> data, size_t total, bool done) {
+                       wire::Transfer part = message;
+                       part.sends = true;
+                       part.size = data.size();
+                       part.total = total;
+                       part.done = done;
+                       return SendToHost(part, data.data());
+                     }});
+  }
+  std::vector<client::RecvCallback>& recvs = options.recv.emplace_back();
+  for (const int64_t channel : channels.recvs) {
+    message.channel = channel;
+    recvs.push_back(
+        {channel, [this, message](client::CopyToDeviceStream stream) { ReceiveFromHost(message, std::move(stream)); }});
+  }
+}
+
+Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program,
+                     const wire::Callbacks& callbacks) {
   if (!program->loaded) return FailedPrecondition("the executable is not loaded");
   const wire::Executable& record = program->record;
   std::vector<std::vector<const client::Buffer*>> arguments(m.devices.size());
@@ -261,9 +328,12 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
     options.context = context.get();
   }
   if (!donated.empty()) options.donate = client::Donate::Only(std::move(donated));
+  if (!callbacks.devices.empty() && callbacks.devices.size() != m.devices.size())
+    return DataLoss("an execution with callbacks for another number of devices than it has");
+  for (size_t d = 0; d < callbacks.devices.size(); ++d) AddCallbacks(number, d, callbacks.devices[d], options);
   std::vector<std::vector<client::Buffer>> outputs(m.devices.size());
   std::vector<client::Event> done(m.devices.size());
-  const bool want_done = record.outputs.empty() || context != nullptr;
+  const bool want_done = record.outputs.empty() || context != nullptr || !callbacks.devices.empty();
   if (m.devices.size() == 1) {
     if (record.assignment.empty() || program->loaded->num_devices() != 1) {
       const auto on = devices_.find(m.devices[0].device);
@@ -271,11 +341,13 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
       options.device = on->second;
     }
     outputs[0].resize(record.outputs.size());
-    TENON_RETURN_IF_ERROR(
-        program->loaded->ExecuteInto(arguments[0], outputs[0], options, want_done ? done.data() : nullptr));
+    TENON_RETURN_IF_ERROR(InPlugin([&] {
+      return program->loaded->ExecuteInto(arguments[0], outputs[0], options, want_done ? done.data() : nullptr);
+    }));
   } else {
     options.want_done_events = want_done;
-    TENON_ASSIGN_OR_RETURN(client::Execution execution, program->loaded->ExecuteOnDevices(arguments, options));
+    TENON_ASSIGN_OR_RETURN(client::Execution execution,
+                           InPlugin([&] { return program->loaded->ExecuteOnDevices(arguments, options); }));
     outputs = std::move(execution.outputs);
     if (want_done) done = std::move(execution.done);
   }

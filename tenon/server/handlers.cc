@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
 #include <utility>
 
+#include "tenon/base/contain.h"
 #include "tenon/base/primitive_type.h"
 #include "tenon/base/sub_byte.h"
 #include "tenon/client/ffi.h"
@@ -13,10 +18,14 @@
 
 namespace tenon::server {
 
+using std::chrono_literals::operator""ms;
 using wire::Encode;
 using wire::Verb;
 
 namespace {
+
+// A call into the plugin that lasts so long beside a call of the host seems to wait for it.
+constexpr std::chrono::milliseconds kSeemsToWait{20};
 
 // A plugin knows a handler by its function alone, so there are as many functions as there may be handlers.
 constexpr int kMaxHandlers = 2048;
@@ -237,16 +246,11 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
     TENON_RETURN_IF_ERROR(add(*static_cast<XLA_FFI_Buffer*>(frame.rets.rets[i]), true, message.results));
   }
   TENON_ASSIGN_OR_RETURN(message.attributes, ToAttributes(frame.attrs));
-  HostCall call;
-  uint64_t number;
   {
     std::lock_guard lock(calls_mutex_);
     message.number = handlers_[index];
-    number = next_call_++;
-    calls_.emplace(number, &call);
   }
-  Reply(Verb::kCallHandler, number, Encode(message));
-  TENON_RETURN_IF_ERROR(WaitForHost(number, call));
+  TENON_RETURN_IF_ERROR(AskHost(message));
   for (const CopyBack& copy : back) {
     if (copy.packed != DType::kInvalid)
       Pack(copy.packed, copy.from, copy.size, copy.to);
@@ -256,27 +260,60 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
   return OkStatus();
 }
 
-Status Server::WaitForHost(uint64_t number, HostCall& call) {
-  if (std::this_thread::get_id() == loop_thread_) {
-    // Nobody else reads what the host answers.
-    channel::Ring::Frame frame;
-    for (;;) {
-      {
-        std::lock_guard lock(calls_mutex_);
-        if (call.done) return call.status;
-      }
-      Status status = link_.requests().Read(frame);
-      if (status.ok()) status = Handle(frame);
-      if (!status.ok()) {
-        std::lock_guard lock(calls_mutex_);
-        calls_.erase(number);
-        return status;
-      }
+template <class Message>
+Status Server::AskHost(const Message& message) {
+  HostCall call;
+  uint64_t number;
+  {
+    std::lock_guard lock(calls_mutex_);
+    number = next_call_++;
+    calls_.emplace(number, &call);
+  }
+  Reply(Message::kVerb, number, Encode(message));
+  // Which call into the plugin may be waiting for this one: the own thread's, else whichever lasts as long.
+  uint64_t waits = call_into_plugin_;
+  for (;;) {
+    Status status;
+    {
+      std::lock_guard lock(turn_mutex_);
+      if (beginning_now_ == waits) beginning_now_ = 0;
+      waits = beginning_now_;
+      if (!reading_ || (beginning_now_ == 0 && !read_.empty())) status = CallReader();
+    }
+    std::unique_lock lock(calls_mutex_);
+    if (call.answered.wait_for(lock, status.ok() ? kSeemsToWait : 0ms, [&] { return call.done; })) return call.status;
+    if (!status.ok()) {
+      calls_.erase(number);
+      return status;
     }
   }
-  std::unique_lock lock(calls_mutex_);
-  call.answered.wait(lock, [&] { return call.done; });
-  return call.status;
+}
+
+// What the program sends, which lies at `data`.
+Status Server::SendToHost(wire::Transfer message, const void* data) {
+  Shared keep(*this);
+  TENON_ASSIGN_OR_RETURN(message.place, Share(data, message.size, keep));
+  if (keep.copy != nullptr) std::memcpy(keep.copy, data, message.size);
+  return AskHost(message);
+}
+
+// Fills the stream on a thread of its own: the host may take its time. A stream that goes without its bytes fails the
+// execution.
+void Server::ReceiveFromHost(wire::Transfer message, client::CopyToDeviceStream stream) {
+  auto shared = std::make_shared<client::CopyToDeviceStream>(std::move(stream));
+  (void)Contain("a transfer", [&] {
+    std::thread([this, message, shared = std::move(shared)]() mutable {
+      const Result<int64_t> total = shared->TotalBytes();
+      if (!total.ok() || *total < 0) return;
+      Shared keep(*this);
+      message.size = message.total = static_cast<uint64_t>(*total);
+      const Result<wire::Place> place = Lend(message.size, keep);
+      if (!place.ok()) return;
+      message.place = *place;
+      if (!AskHost(message).ok()) return;
+      (void)shared->AddChunk(std::as_bytes(std::span(keep.copy, message.size)));
+    }).detach();
+  });
 }
 
 void Server::FinishHostCall(uint64_t number, const wire::HandlerDone& m) {

@@ -65,12 +65,52 @@ void Server::AnswerWith(uint64_t number, const std::function<Result<std::string>
 }
 
 Status Server::Run() {
-  loop_thread_ = std::this_thread::get_id();
+  std::unique_lock lock(turn_mutex_);
+  TENON_RETURN_IF_ERROR(CallReader());
+  over_changed_.wait(lock, [this] { return over_.has_value(); });
+  return *over_;
+}
+
+// There is somebody who reads, or handles what was read. With the turn's lock.
+Status Server::CallReader() {
+  if (idle_readers_ == 0) {
+    TENON_RETURN_IF_ERROR(
+        Contain("a thread for requests", [this] { std::thread([this] { ReadRequests(); }).detach(); }));
+  }
+  turn_.notify_one();
+  return OkStatus();
+}
+
+void Server::ReadRequests() {
   channel::Ring::Frame frame;
+  std::unique_lock lock(turn_mutex_);
+  const auto can_handle = [this] { return !read_.empty() && beginning_now_ == 0; };
   for (;;) {
-    TENON_RETURN_IF_ERROR(link_.requests().Read(frame));
-    if (frame.verb == Verb::kGoodbye) return OkStatus();
-    TENON_RETURN_IF_ERROR(Handle(frame));
+    ++idle_readers_;
+    turn_.wait(lock, [&] { return can_handle() || !reading_; });
+    --idle_readers_;
+    Status status;
+    if (can_handle()) {
+      frame = std::move(read_.front());
+      read_.pop_front();
+      status = Handle(frame);
+    } else {
+      reading_ = true;
+      lock.unlock();
+      status = link_.requests().Read(frame);
+      lock.lock();
+      reading_ = false;
+      const bool in_turn = frame.verb != Verb::kHandlerDone;
+      if (status.ok() && in_turn && (beginning_now_ != 0 || !read_.empty()))
+        read_.push_back(std::exchange(frame, {}));
+      else if (status.ok())
+        status = Handle(frame);
+    }
+    if (!status.ok()) {
+      over_ = status;
+      over_changed_.notify_all();
+    }
+    if (over_) return;
   }
 }
 
@@ -84,16 +124,25 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
     return OkStatus();                                                 \
   }
   switch (frame.verb) {
+    case Verb::kGoodbye:
+      over_ = OkStatus();
+      over_changed_.notify_all();
+      return OkStatus();
     case Verb::kExecute: {
       TENON_DECODE(Execute);
       Execute(number, std::move(m));
       return OkStatus();
     }
+    case Verb::kCallbacks: {
+      TENON_DECODE(Callbacks);
+      callbacks_.insert_or_assign(number, std::move(m));
+      return OkStatus();
+    }
     case Verb::kDrop: {
       TENON_DECODE(Drop);
-      if (waiting_.empty()) {
-        for (const uint64_t array : m.arrays) arrays_.erase(array);
-      } else {  // What waits may name them.
+      if (waiting_.empty() && beginning_.empty()) {
+        Erase(m.arrays);
+      } else {  // What waits may name them, what begins may make them.
         dropped_.insert(dropped_.end(), m.arrays.begin(), m.arrays.end());
       }
       return OkStatus();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -10,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -18,15 +18,17 @@
 #include "tenon/channel/arena.h"
 #include "tenon/channel/link.h"
 #include "tenon/client/client.h"
+#include "tenon/client/stream.h"
 #include "tenon/wire/codec.h"
 
 namespace tenon::server {
 
 /// The device process: drives one plugin for one host process.
 ///
-/// Requests are read by the thread of Run, which also begins executions, so that they keep the host's order. What may
-/// take long (compiling, questions) has a thread of its own each. Answers and outcomes are written by whatever thread
-/// has them.
+/// One thread reads requests and begins executions, so that they keep the host's order. While a plugin that begins one
+/// calls the host, or waits for an earlier call, another thread reads on: the answer is among what comes, and the host
+/// may ask for more before it answers. What may take long (compiling, questions) has a thread of its own each. Answers
+/// and outcomes are written by whatever thread has them.
 class Server {
  public:
   Server(channel::Fd control, channel::SharedMemory link);
@@ -57,6 +59,13 @@ class Server {
     Status status;
   };
 
+  // Requests: these hold the turn's lock.
+  void ReadRequests();
+  Status CallReader();
+  /// Calls the plugin without the turn's lock: it may call the host, and wait.
+  template <class Call>
+  auto InPlugin(const Call& call);
+  void Erase(const std::vector<uint64_t>& arrays);
   Status Handle(const channel::Ring::Frame& frame);
   /// Answers `number` with what `work` gives, on a thread of its own.
   void Aside(uint64_t number, std::function<Result<std::string>()> work);
@@ -79,7 +88,9 @@ class Server {
   void BeginOrFail(uint64_t number, const wire::Execute& m);
   /// Whether an argument is an output of an execution that is being begun or waits for one.
   bool NamesWhatIsToCome(const wire::Execute& m) const;
-  Status Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program);
+  Status Begin(uint64_t number, const wire::Execute& m, const std::shared_ptr<Program>& program,
+               const wire::Callbacks& callbacks);
+  void AddCallbacks(uint64_t number, size_t device, const wire::Channels& channels, client::ExecuteOptions& options);
   Result<std::shared_ptr<Array>> Find(const wire::Argument& argument, const wire::Parameter& parameter, int device);
   Status CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
                  wire::Place* place);
@@ -87,7 +98,11 @@ class Server {
   void RegisterHandler(const wire::RegisterHandler& m);
   /// Has the host run handler `index` of those that it registered; on whatever thread the plugin calls it.
   Status CallHost(size_t index, const XLA_FFI_CallFrame& frame);
-  Status WaitForHost(uint64_t number, HostCall& call);
+  /// Sends a call of the host's, which has the number that the message is given, and waits for its outcome.
+  template <class Message>
+  Status AskHost(const Message& message);
+  Status SendToHost(wire::Transfer message, const void* data);
+  void ReceiveFromHost(wire::Transfer message, client::CopyToDeviceStream stream);
   void FinishHostCall(uint64_t number, const wire::HandlerDone& m);
   /// Where the bytes at `data` are in shared memory: in place when they are there already, else in a block of our own.
   struct Shared;
@@ -114,13 +129,23 @@ class Server {
   std::map<int, client::Device> devices_;
   std::map<int, client::Memory> memories_;
 
-  // Of the thread of Run.
+  std::mutex turn_mutex_;  // before all others; guards what follows
+  std::condition_variable turn_, over_changed_;
+  bool reading_ = false;
+  std::deque<channel::Ring::Frame> read_;  // waits for its turn
+  uint64_t calls_into_plugin_ = 0;
+  static thread_local uint64_t call_into_plugin_;  // of this thread
+  // The call into the plugin that has the turn: what was read waits until it returns, or seems to wait itself. 0: none.
+  uint64_t beginning_now_ = 0;
+  size_t idle_readers_ = 0;
+  std::optional<Status> over_;
   struct Waiting {
     uint64_t number;
     wire::Execute message;
   };
   std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays_;
-  std::vector<const wire::Execute*> beginning_;  // innermost last: a plugin may call the host meanwhile
+  std::unordered_map<uint64_t, wire::Callbacks> callbacks_;  // of executions that are to come
+  std::vector<const wire::Execute*> beginning_;              // several: a plugin may call the host meanwhile
   std::list<Waiting> waiting_;
   std::vector<uint64_t> dropped_;  // meanwhile
   std::mutex mutex_;               // guards what follows
@@ -135,7 +160,6 @@ class Server {
   int64_t execution_type_ = 0;      // of the user data that names an execution
   uint64_t next_call_ = 1;
   std::unordered_map<uint64_t, HostCall*> calls_;
-  std::thread::id loop_thread_;
 };
 
 }  // namespace tenon::server

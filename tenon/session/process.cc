@@ -50,7 +50,8 @@ Result<std::string> FindServer() {
                               looked_at));
 }
 
-Result<Process> StartProcess(const std::string& program, const channel::Fd& control, int link, const Limits& limits) {
+Result<Process> StartProcess(const std::string& program, const channel::Fd& control, int link, const Limits& limits,
+                             const std::optional<Sandbox>& sandbox) {
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0)
     return ResourceExhausted(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
@@ -87,8 +88,17 @@ Result<Process> StartProcess(const std::string& program, const channel::Fd& cont
       environment.push_back(*entry);
   }
   environment.push_back(nullptr);
-  char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
-  const int failed = ::posix_spawn(&process.pid, program.c_str(), &actions, &attributes, arguments, environment.data());
+  std::vector<std::string> words{program};
+  if (sandbox) {
+    words.insert(words.end(), {"--sandbox", "--plugin", sandbox->plugin});
+    for (const std::string& path : sandbox->more.readable) words.insert(words.end(), {"--sandbox-read", path});
+    for (const std::string& path : sandbox->more.writable) words.insert(words.end(), {"--sandbox-write", path});
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int failed =
+      ::posix_spawn(&process.pid, program.c_str(), &actions, &attributes, arguments.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) return Unavailable(fmt::format("cannot start {}: {}", program, std::strerror(failed)));

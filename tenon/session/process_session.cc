@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tenon/base/contain.h"
+#include "tenon/discovery/discovery.h"
 
 namespace tenon::session {
 
@@ -41,11 +42,20 @@ ProcessSession::ProcessSession(ProcessOptions options, channel::SharedMemory lin
 
 ProcessSession::~ProcessSession() = default;
 
-Result<std::shared_ptr<Session>> ProcessSession::Start(const ProcessOptions& options) {
+Result<std::shared_ptr<Session>> ProcessSession::Start(const ProcessOptions& given) {
+  ProcessOptions options = given;
+  std::optional<Sandbox> confinement;
+  if (options.sandbox) {
+    TENON_RETURN_IF_ERROR(sandbox::CheckSupport());
+    // Its folders are not to be searched from inside.
+    const std::vector<discovery::PluginFile> files = discovery::FilesNamed(options.plugin);
+    if (!discovery::IsFile(options.plugin) && !files.empty()) options.plugin = files.front().path;
+    confinement = Sandbox{options.plugin, *options.sandbox};
+  }
   TENON_ASSIGN_OR_RETURN(const std::string server, FindServer());
   TENON_ASSIGN_OR_RETURN(channel::SharedMemory link, channel::Link::Create());
   TENON_ASSIGN_OR_RETURN(auto sockets, channel::MakeControlSockets());
-  TENON_ASSIGN_OR_RETURN(Process process, StartProcess(server, sockets.second, link.fd(), options.limits));
+  TENON_ASSIGN_OR_RETURN(Process process, StartProcess(server, sockets.second, link.fd(), options.limits, confinement));
   std::shared_ptr<ProcessSession> session(
       new ProcessSession(options, std::move(link), std::move(sockets.first), std::move(process)));
   Status started = StartThread([session] { session->Watch(); });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -15,6 +16,8 @@ namespace tenon::session {
 struct ProcessOptions {
   std::string plugin;  // path or name
   Limits limits{};
+  /// Confines the process to its plugin's files and these, without network: see tenon/sandbox.
+  std::optional<sandbox::Paths> sandbox{};
   /// An execution or question that takes longer ends the process; 0: never.
   int64_t hang_timeout_s = 0;
   std::shared_ptr<HandlerHost> handlers{};  // null: there are none
@@ -29,7 +32,7 @@ struct ProcessOptions {
 class ProcessSession final : public Session {
  public:
   /// Starts a process and has it load the plugin.
-  static Result<std::shared_ptr<Session>> Start(const ProcessOptions& options);
+  static Result<std::shared_ptr<Session>> Start(const ProcessOptions& given);
   ~ProcessSession() override;
 
   void Announce(const std::shared_ptr<channel::Piece>& piece) override;

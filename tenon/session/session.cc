@@ -239,6 +239,14 @@ Status Session::Handle(const channel::Ring::Frame& frame) {
       handlers_->Run(shared_from_this(), frame.number, std::move(message), std::move(execution));
       return OkStatus();
     }
+    case Verb::kTransfer: {
+      TENON_ASSIGN_OR_RETURN(wire::Transfer message, Decode<wire::Transfer>(frame.message));
+      const std::shared_ptr<PendingExecution> execution = FindExecution(message.execution);
+      if (execution == nullptr)
+        return DataLoss(fmt::format("a transfer of execution {}, which is not under way", message.execution));
+      handlers_running_.fetch_add(1, std::memory_order_relaxed);
+      return execution->Transfer(shared_from_this(), frame.number, std::move(message));
+    }
     default:
       return HandleOther(frame);
   }

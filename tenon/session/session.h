@@ -41,6 +41,11 @@ class PendingExecution {
   virtual void Blame() {}
   /// What the caller attached to the execution under this type, or null.
   virtual void* UserData(int64_t type_id) const { return nullptr; }
+  /// Has one of its callbacks send or receive, without keeping the caller waiting; posts the outcome and then calls
+  /// session->HandlerEnded(), unless it gives an error: DATA_LOSS for what the execution has no callback for.
+  virtual Status Transfer(const std::shared_ptr<Session>& session, uint64_t number, wire::Transfer message) {
+    return DataLoss("an execution without callbacks sends or receives");
+  }
   /// The host's own number of it, which calls of handlers name.
   virtual uint64_t OwnNumber(uint64_t number) const { return number; }
 };

@@ -14,10 +14,12 @@
 namespace tenon::wire {
 
 /// The protocol that this build speaks, and the oldest one.
-inline constexpr uint32_t kNewestProtocol = 3;
+inline constexpr uint32_t kNewestProtocol = 4;
 inline constexpr uint32_t kOldestProtocol = 2;
 /// The first one in which the device process says, too, which pieces it has given up.
 inline constexpr uint32_t kBothDropPieces = 3;
+/// The first one with callbacks of executions.
+inline constexpr uint32_t kHasCallbacks = 4;
 
 /// What an attribute or option can hold; the order is that of PJRT_NamedValue_Type.
 using Value = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;

@@ -9,10 +9,12 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "tenon/channel/link.h"
 #include "tenon/remote/listener.h"
+#include "tenon/sandbox/sandbox.h"
 #include "tenon/server/server.h"
 
 namespace {
@@ -25,7 +27,7 @@ int Complain(const Status& status) {
 }
 
 // Stands at the other end of the descriptors that the host gave.
-int ServeHost() {
+int ServeHost(const std::optional<sandbox::Paths>& confine_to) {
   struct stat info;
   if (::fstat(channel::kControlFd, &info) != 0 || !S_ISSOCK(info.st_mode) || ::fstat(channel::kLinkFd, &info) != 0) {
     std::fprintf(stderr,
@@ -34,6 +36,9 @@ int ServeHost() {
     return 2;
   }
   for (const int fd : {channel::kControlFd, channel::kLinkFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  if (confine_to) {
+    if (const Status status = sandbox::Enter(*confine_to); !status.ok()) return Complain(status);
+  }
   Result<channel::SharedMemory> link =
       channel::SharedMemory::Map(channel::Fd(channel::kLinkFd), static_cast<size_t>(info.st_size));
   if (!link.ok()) return Complain(link.status());
@@ -89,12 +94,21 @@ int main(int argc, char** argv) {
   remote::ListenOptions options;
   remote::SessionLimits& limits = options.limits;
   std::string token_file;
+  bool confine = false;
+  sandbox::Paths more;
   int64_t message_mib = limits.max_message_bytes >> 20, grace_s = limits.grace_ms / 1000;
   auto* listen =
       app.add_option("--listen", options.address,
                      "HOST:PORT to serve clients at; PORT alone is of the loopback, port 0 the system's choice");
   const auto only = [&](CLI::Option* option) { return option->needs(listen); };
-  only(app.add_option("--plugin", options.plugin, "name or file of the plugin that clients get"));
+  app.add_option("--plugin", options.plugin, "name or file of the plugin that clients get");
+  auto* confines =
+      app.add_flag("--sandbox", confine,
+                   "device processes have no network and no files but the plugin's and the system's libraries");
+  const auto confined = [&](CLI::Option* option) { return option->needs(confines)->allow_extra_args(false); };
+  confined(app.add_option("--sandbox-read", more.readable, "a file or folder that they may read; may be repeated"));
+  confined(app.add_option("--sandbox-write", more.writable,
+                          "a file, folder or device that they may change; may be repeated"));
   only(app.add_option("--certificate", options.credentials.certificate, "this server's certificate (PEM)"));
   only(app.add_option("--key", options.credentials.key, "its key (PEM)"));
   only(app.add_option("--authority", options.credentials.authority,
@@ -117,7 +131,14 @@ int main(int argc, char** argv) {
   only(app.add_option("--grace-seconds", grace_s, "how long a session waits for a connection that broke")
            ->check(CLI::Range(0, 3600)));
   CLI11_PARSE(app, argc, argv);
-  if (listen->count() == 0) return ServeHost();
+  if (listen->count() == 0) {
+    if (!confine) return ServeHost({});
+    sandbox::Paths paths = sandbox::PathsOfPlugin(options.plugin);
+    paths.readable.insert(paths.readable.end(), more.readable.begin(), more.readable.end());
+    paths.writable.insert(paths.writable.end(), more.writable.begin(), more.writable.end());
+    return ServeHost(paths);
+  }
+  if (confine) limits.sandbox = more;
   if (options.plugin.empty()) return Complain(InvalidArgument("--listen wants --plugin"));
   limits.max_message_bytes = static_cast<uint32_t>(message_mib << 20);
   limits.grace_ms = static_cast<int>(grace_s * 1000);

@@ -79,6 +79,8 @@ void AddProgramArgument(CLI::App& app, std::string& program) {
 
 // --isolated: of whatever plugin the command loads.
 static bool isolated = false;
+// --sandbox: and confined.
+static bool confined = false;
 // --remote: where the devices are instead.
 static std::string remote;
 
@@ -89,6 +91,8 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options) {
       ->type_name("NAME=VALUE");
   app.add_flag("--verbose", options.verbose, "show what the plugin writes to stderr while it starts");
   app.add_flag("--isolated", isolated, "run the plugin in a process of its own, whose crash is an error");
+  app.add_flag("--sandbox", confined,
+               "as --isolated, in a process without network and without files but the plugin's and the system's");
   app.add_option("--remote", remote,
                  "use the devices of a tenon-device-server on another machine; TENON_REMOTE_TOKEN_FILE or "
                  "TENON_REMOTE_CERTIFICATE, _KEY and _AUTHORITY say who asks")
@@ -114,9 +118,13 @@ std::string PluginMeant(const std::string& name) {
 Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options) {
   context.stage = kNoPlugin;
   std::string name = options.plugin.empty() ? client::DefaultPlugin() : options.plugin;
+  if (confined) {
+    isolated = true;
+    ::setenv("TENON_ISOLATE_SANDBOX", "1", 1);
+  }
   if (!remote.empty() && (isolated || !options.plugin.empty()))
     return InvalidArgument(
-        "--remote takes the plugin that the server has: neither --plugin nor --isolated goes with it");
+        "--remote takes the plugin that the server has: none of --plugin, --isolated and --sandbox goes with it");
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
   if (const std::string meant = PluginMeant(name); !meant.empty()) context.advice = meant + " " + context.advice;
   BlamePlugin(name);

@@ -2,7 +2,4 @@
 name tenon_isolated
 match file pjrt_plugin_tenon_isolated.so*
 option num_devices int 2
-known execute.send* : send and receive callbacks do not cross to the device process
-known execute.recv : send and receive callbacks do not cross to the device process
-known execute.poison_running : send and receive callbacks do not cross to the device process
 known extensions.abi_* : it tells no ABI versions, since JAX saves no executable of a plugin that does

@@ -10,7 +10,4 @@ known teardown.view_released : arrays live in the server's own blocks
 known buffers.references_outlive_delete : this machine does not address the server's memory
 known buffers.pointer_readable : this machine does not address the server's memory
 known donation.held : this machine does not address the server's memory
-known execute.send* : send and receive callbacks do not cross to the server
-known execute.recv : send and receive callbacks do not cross to the server
-known execute.poison_running : send and receive callbacks do not cross to the server
 known extensions.abi_* : it tells no ABI versions, since JAX saves no executable of a plugin that does

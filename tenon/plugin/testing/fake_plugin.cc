@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 namespace tenon::plugin::testing {
 
@@ -117,7 +120,7 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
     info.parameters = {four};
     info.parameters[0].donated = true;
   } else if (op == "echo" || op == "fail" || op == "refuse" || op == "crash" || op == "hang" || op == "exit" ||
-             op == "mute") {
+             op == "mute" || op == "reads") {
     info.parameters = {four};
     info.parameters[0].donated = op == "refuse";
   } else if (op == "column") {
@@ -129,7 +132,7 @@ Result<Ref<FakeExecutable>> CompileFake(std::string program, const CompileOption
   } else if (op == "pair") {
     info.outputs.push_back(
         ValueSpec{.array = {.shape = {DType::kS32, {}}}, .memory_kind = std::string(kPinnedHostMemoryKind)});
-  } else if (op == "channels") {
+  } else if (op == "channels" || op == "blocking") {
     info.parameters = {four};
     info.host_transfers = true;
   } else if (op == "token") {
@@ -162,6 +165,11 @@ class FakeLoaded final : public LoadedExecutable {
       const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
       for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
       ::close(nowhere);
+    }
+    if (op_ == "reads") {
+      const int file = ::open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+      if (file < 0) return PermissionDenied(std::string("/etc/passwd: ") + std::strerror(errno));
+      ::close(file);
     }
     FakePlugin& plugin = FakePlugin::Get();
     plugin.last_user_data = request.context == nullptr ? nullptr : request.context->Find(plugin.ffi_type);
@@ -210,6 +218,18 @@ class FakeLoaded final : public LoadedExecutable {
         for (int i = 0; i < 4 && status.ok(); ++i) out[i] += in[i];
         run->done->Set(status.ok() ? transfers->Send(5, out, 16, 16, true) : status);
       });
+      return OkStatus();
+    }
+    if (op_ == "blocking") {
+      // Sends its argument to channel 5 from another thread, and returns when that was taken.
+      if (!device.transfers) return InvalidArgument("'blocking' wants callbacks");
+      Status taken;
+      std::thread([&] { taken = device.transfers->Send(5, run->arguments[0].storage->data(), 16, 16, true); }).join();
+      run->done = Event::Make();
+      run->done->Set(taken);
+      device.done = EventRef(run->done);
+      device.outputs[0] = Buffer::Make(device.device, client().FindMemory(*device.device, kDeviceMemoryKind),
+                                       info().outputs[0].array, run->outputs[0], EventRef(run->done));
       return OkStatus();
     }
     if (!later) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <functional>
+
+namespace tenon::proxy {
+
+/// Runs the host's code (handlers, callbacks) for device processes, on a thread that is made when all others are busy:
+/// what runs may wait for another one. Any thread; returns at once. What `work` throws ends `work` alone.
+void RunAside(std::function<void()> work);
+
+}  // namespace tenon::proxy
