@@ -56,38 +56,38 @@ Ring::Ring(char* memory, size_t capacity)
     : header_(*reinterpret_cast<Header*>(memory)), data_(memory + kHeaderBytes), capacity_(capacity) {}
 
 Result<size_t> Ring::Readable() const {
-  const uint64_t ahead = header_.written.load(std::memory_order_acquire) - position_;
+  const uint64_t ahead = header_.written.load(std::memory_order_acquire) - Position();
   if (ahead > capacity_) return DataLoss("the writer of a channel gives a position that cannot be");
   return static_cast<size_t>(ahead);
 }
 
 Result<size_t> Ring::Writable() const {
-  const uint64_t ahead = position_ - header_.read.load(std::memory_order_acquire);
+  const uint64_t ahead = Position() - header_.read.load(std::memory_order_acquire);
   if (ahead > capacity_) return DataLoss("the reader of a channel gives a position that cannot be");
   return static_cast<size_t>(capacity_ - ahead);
 }
 
 void Ring::Put(const char* bytes, size_t size) {
   if (size == 0) return;  // Then there may be no bytes to point to.
-  const size_t at = position_ & (capacity_ - 1);
+  const size_t at = Position() & (capacity_ - 1);
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(data_ + at, bytes, first);
   std::memcpy(data_, bytes + first, size - first);
-  position_ += size;
+  position_.store(position_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
 }
 
 void Ring::Take(char* bytes, size_t size) {
   if (size == 0) return;
-  const size_t at = position_ & (capacity_ - 1);
+  const size_t at = Position() & (capacity_ - 1);
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(bytes, data_ + at, first);
   std::memcpy(bytes + first, data_, size - first);
-  position_ += size;
+  position_.store(position_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
 }
 
 // The other side says that it sleeps and looks once more; we publish and look whether it sleeps. Both in one order.
 void Ring::PublishWritten() {
-  header_.written.store(position_, std::memory_order_seq_cst);
+  header_.written.store(Position(), std::memory_order_seq_cst);
   if (header_.reader_sleeps.load(std::memory_order_seq_cst) != 0 &&
       header_.reader_sleeps.exchange(0, std::memory_order_seq_cst) != 0) {
     FutexWake(header_.reader_sleeps);
@@ -95,23 +95,40 @@ void Ring::PublishWritten() {
 }
 
 void Ring::PublishRead() {
-  header_.read.store(position_, std::memory_order_seq_cst);
+  header_.read.store(Position(), std::memory_order_seq_cst);
   if (header_.writer_sleeps.load(std::memory_order_seq_cst) != 0 &&
       header_.writer_sleeps.exchange(0, std::memory_order_seq_cst) != 0) {
     FutexWake(header_.writer_sleeps);
   }
 }
 
-Status Ring::WaitReadable() {
-  if (spin_ns_ > 0) {
-    const int64_t until = NowNs() + spin_ns_;
-    do {
-      for (int i = 0; i < 16; ++i) {
-        if (header_.written.load(std::memory_order_acquire) != position_) return OkStatus();
-        CpuRelax();
+bool Ring::Spin() {
+  if (spin_ns_ <= 0 || (spin_credit_ == 0 && ++waits_ % kWaitsPerTry != 0)) return false;
+  const int64_t until = NowNs() + spin_ns_;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (header_.written.load(std::memory_order_acquire) != Position()) {
+        spin_credit_ = std::min(spin_credit_ + 1, kMaxSpinCredit);
+        return true;
       }
-    } while (NowNs() < until && !closed_.load(std::memory_order_relaxed));
-  }
+      CpuRelax();
+    }
+  } while (NowNs() < until && !closed_.load(std::memory_order_relaxed));
+  spin_credit_ = std::max(spin_credit_ - 1, 0);
+  return false;
+}
+
+void Ring::SetSleeps(uint32_t sleeps) { header_.reader_sleeps.store(sleeps, std::memory_order_seq_cst); }
+
+void Ring::EndLooking() {
+  SetSleeps(1);
+  if (header_.written.load(std::memory_order_seq_cst) == Position()) return;
+  SetSleeps(0);
+  FutexWake(header_.reader_sleeps);
+}
+
+Status Ring::WaitReadable() {
+  if (Spin()) return OkStatus();
   for (;;) {
     header_.reader_sleeps.store(1, std::memory_order_seq_cst);
     TENON_ASSIGN_OR_RETURN(const size_t readable, Readable());

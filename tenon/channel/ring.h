@@ -47,22 +47,32 @@ class Ring {
   Status Read(Frame& frame);
   /// The same, if a frame has begun to arrive; false if not.
   Result<bool> TryRead(Frame& frame);
+  /// Waits until a frame has begun to arrive, or there may be one; fails as Read does.
+  Status WaitReadable();
+  /// While another thread of this side looks for frames by TryRead, the one that sleeps in WaitReadable is not woken.
+  /// What has come when it stops looking is for that one.
+  void BeginLooking() { SetSleeps(0); }
+  void EndLooking();
 
   /// Wakes whoever sleeps at this end, for good: of what is in the ring already, whole frames can still be read.
   void Close();
 
-  /// How long the reader looks for frames before it sleeps, in nanoseconds. Sleeping costs the next frame about 5 us,
-  /// looking costs the writer a core where there are too few.
+  /// How long the reader looks for frames before it sleeps, in nanoseconds. Being woken costs 5 to 50 us, looking costs
+  /// others a core: after some times in vain it is tried only now and then.
   void set_spin_ns(int64_t spin_ns) { spin_ns_ = spin_ns; }
 
  private:
   struct Header;
   static constexpr size_t kHeaderBytes = 256;
+  // So many times in vain the reader spins at every wait, then at every so many.
+  static constexpr int kMaxSpinCredit = 8, kWaitsPerTry = 64;
 
   /// Bytes that can be read, or written. DATA_LOSS when the other side's position cannot be.
   Result<size_t> Readable() const;
   Result<size_t> Writable() const;
-  Status WaitReadable();
+  uint64_t Position() const { return position_.load(std::memory_order_relaxed); }
+  bool Spin();
+  void SetSleeps(uint32_t sleeps);
   Status WaitWritable();
   void Put(const char* bytes, size_t size);
   void Take(char* bytes, size_t size);
@@ -74,9 +84,11 @@ class Ring {
   Header& header_;
   char* const data_;
   const uint64_t capacity_;
-  uint64_t position_ = 0;  // our own: the shared one is for the other side to read
+  // Our own: the shared one is for the other side to read. Changed by one thread at a time.
+  std::atomic<uint64_t> position_{0};
   std::atomic<bool> closed_{false};
   int64_t spin_ns_ = 0;
+  int spin_credit_ = kMaxSpinCredit, waits_ = 0;
 };
 
 }  // namespace tenon::channel

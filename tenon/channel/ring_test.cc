@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -65,6 +67,47 @@ TEST(Ring, NobodySleepsForEver) {
     ASSERT_EQ(frame.number, i + 1);
   }
   echo.join();
+}
+
+// Two threads of one side read in turn, one of which only looks: whoever stops looking leaves nothing behind unseen.
+TEST(Ring, LookingBesideASleeper) {
+  Ends there, back;
+  constexpr uint64_t kRounds = 20000;
+  std::thread echo([&] {
+    Ring::Frame frame;
+    for (uint64_t i = 0; i < kRounds; ++i) {
+      ASSERT_TRUE(there.reader.Read(frame).ok());
+      ASSERT_TRUE(back.writer.Write(Verb::kAnswer, frame.number + 1, {}).ok());
+    }
+  });
+  std::mutex reading;
+  std::atomic<uint64_t> got{0};
+  const auto take = [&] {
+    Ring::Frame frame;
+    while (*back.reader.TryRead(frame)) {
+      ASSERT_EQ(frame.number, got + 1);
+      got = frame.number;
+    }
+  };
+  std::thread sleeper([&] {
+    while (got < kRounds && back.reader.WaitReadable().ok()) {
+      std::lock_guard lock(reading);
+      take();
+    }
+  });
+  std::mt19937 random(7);
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    ASSERT_TRUE(there.writer.Write(Verb::kHello, i, {}).ok());
+    if (std::unique_lock lock(reading, std::try_to_lock); lock) {
+      back.reader.BeginLooking();
+      for (auto looks = random() % 2000; looks > 0 && got <= i; --looks) take();
+      back.reader.EndLooking();
+    }
+    while (got <= i) std::this_thread::yield();
+  }
+  echo.join();
+  back.reader.Close();
+  sleeper.join();
 }
 
 TEST(Ring, TryWriteNeverWaits) {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "tenon/abi/tenon_output_memory.h"
 #include "tenon/client/executable.h"
 #include "tenon/client/ffi.h"
 #include "tenon/client/internal/callbacks.h"
@@ -116,6 +117,13 @@ Status Run(const Api& api, PJRT_LoadedExecutable* loaded, const ExecuteOptions& 
   args.output_lists = outputs;
   args.device_complete_events = events;
   if (options.device.has_value()) args.execute_device = options.device->get();
+  Tenon_Output_Memory_Extension memory{
+      .base = {.struct_size = Tenon_Output_Memory_Extension_STRUCT_SIZE,
+               .type = static_cast<PJRT_Extension_Type>(TENON_EXTENSION_TYPE_OUTPUT_MEMORY),
+               .next = nullptr},
+      .places = options.output_memory.data(),
+      .num_places = options.output_memory.size()};
+  if (!options.output_memory.empty()) args.extension_start = &memory.base;
   return api.Call(args);
 }
 

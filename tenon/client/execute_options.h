@@ -61,6 +61,10 @@ struct ExecuteOptions {
   /// [device][callback]; empty, or one list per device.
   std::vector<std::vector<SendCallback>> send;
   std::vector<std::vector<RecvCallback>> recv;
+  /// [device][output]: host memory in which outputs are to lie, of their size and aligned to 64 bytes, or null; empty:
+  /// the plugin chooses. Must outlive the output and what reads it. A wish, which plugins on Tenon's SDK may fulfil:
+  /// Buffer::UnsafePointer tells.
+  std::span<void* const> output_memory;
   /// Options of the plugin (0.117).
   Options custom;
   /// Whether ExecuteOnDevices returns events of completion.

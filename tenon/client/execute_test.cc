@@ -43,6 +43,25 @@ TEST_F(ExecuteTest, DonatesOnlyWhenAsked) {
   EXPECT_EQ(increment.Execute({&gone}).status().code(), Code::kInvalidArgument);  // after donation
 }
 
+TEST_F(ExecuteTest, OutputsLieWhereTheCallerWants) {
+  const LoadedExecutable add = Compile("add");
+  const Buffer x = Floats({1, 2, 3, 4});
+  alignas(64) float place[4] = {};
+  void* places[] = {place, nullptr};
+  ExecuteOptions options;
+  options.output_memory = std::span(places).first(1);
+  {
+    ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, add.Execute({&x, &x}, options));
+    EXPECT_EQ(out[0].UnsafePointer().value(), reinterpret_cast<uintptr_t>(place));
+  }
+  EXPECT_THAT(place, ElementsAre(2, 4, 6, 8));
+  places[0] = nullptr;  // Of this one the plugin chooses.
+  ASSERT_OK_AND_ASSIGN(const std::vector<Buffer> out, add.Execute({&x, &x}, options));
+  EXPECT_NE(out[0].UnsafePointer().value(), reinterpret_cast<uintptr_t>(place));
+  options.output_memory = places;
+  EXPECT_FAILS(add.Execute({&x, &x}, options), kInvalidArgument, "places for 2 outputs of 1 on 1 devices");
+}
+
 TEST_F(ExecuteTest, SeveralOutputsAndNone) {
   const LoadedExecutable pair = Compile("pair");
   EXPECT_EQ(pair.num_outputs(), 2u);

@@ -90,6 +90,39 @@ TEST(CpuClient, ComputesInlineAndAfterAFileRoundTrip) {
   EXPECT_TRUE(RunOnZeros(cpu, **again).ok());
 }
 
+// Where the caller wants an output goes before a donated argument that it could lie in, whose bytes then stay.
+TEST(CpuClient, OutputsLieWhereTheCallerWants) {
+  auto client = Client();
+  auto& cpu = static_cast<CpuClient&>(*client);
+  auto executable =
+      Compile(*client, R"(func.func @main(%a: tensor<1000xf32> {tf.aliasing_output = 0 : i32}) -> tensor<1000xf32> {
+    %i = stablehlo.constant dense<3> : tensor<i32>
+    %u = stablehlo.constant dense<7.0> : tensor<1xf32>
+    %0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<1000xf32>, tensor<1xf32>, tensor<i32>) -> tensor<1000xf32>
+    return %0 : tensor<1000xf32>
+  })");
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  const auto place = *AllocateFrom(cpu.memory_pool(), 4000);
+  for (void* const wish : {static_cast<void*>(nullptr), place->data()}) {
+    const auto storage = *AllocateFrom(cpu.memory_pool(), 4000);
+    auto* const given = static_cast<float*>(storage->data());
+    std::fill_n(given, 1000, 1.0f);
+    std::vector<plugin::Argument> arguments = {{.storage = storage, .donated = true, .exclusive = true}};
+    std::vector<plugin::Ref<plugin::Buffer>> outputs(1);
+    plugin::DeviceExecution device{
+        .device = client->devices()[0], .arguments = arguments, .places = {&wish, 1}, .outputs = outputs};
+    plugin::ExecuteRequest request{.devices = {&device, 1}};
+    ASSERT_TRUE((*executable)->Execute(request).ok());
+    ASSERT_TRUE(device.done.Wait().ok());
+    const auto* const out = static_cast<const float*>(*outputs[0]->DataPointer());
+    EXPECT_EQ(out, wish == nullptr ? given : wish);
+    EXPECT_EQ(out[2], 1);
+    EXPECT_EQ(out[3], 7);
+    EXPECT_EQ(out[999], 1);
+    EXPECT_EQ(given[3], wish == nullptr ? 7 : 1);
+  }
+}
+
 // Strides do not tell the order of dims of one element, or of none: it is what was asked for.
 TEST(CpuClient, LayoutsAreThoseThatWereAskedFor) {
   constexpr std::string_view program = R"(func.func @main(

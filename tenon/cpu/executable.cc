@@ -81,7 +81,11 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
     const int source = takes_over_[i];
     plugin::Ref<plugin::Storage> storage;
     bool taken_over = false;
-    if (source >= 0 && !used[static_cast<size_t>(source)]) {
+    if (!device.places.empty() && device.places[i] != nullptr) {
+      TENON_ASSIGN_OR_RETURN(storage,
+                             OutputMemory(*device.device, i)
+                                 ->Wrap(device.places[i], static_cast<size_t>(SizeBytes(plan.outputs[i].shape)), {}));
+    } else if (source >= 0 && !used[static_cast<size_t>(source)]) {
       const plugin::Argument& argument = device.arguments[static_cast<size_t>(source)];
       if (argument.exclusive && argument.storage->writable()) {
         storage = argument.storage;

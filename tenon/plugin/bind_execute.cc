@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tenon/abi/tenon_output_memory.h"
 #include "tenon/plugin/bind.h"
 #include "tenon/plugin/execute.h"
 
@@ -68,6 +69,15 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   ExecuteOptions options;
   if (args.options != nullptr)
     TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, executable, args.num_devices, options));
+  for (const PJRT_Extension_Base* one = args.extension_start; one != nullptr; one = one->next) {
+    if (static_cast<int>(one->type) != TENON_EXTENSION_TYPE_OUTPUT_MEMORY) continue;
+    const auto* memory = reinterpret_cast<const Tenon_Output_Memory_Extension*>(one);
+    if (memory->num_places != args.num_devices * executable.info().outputs.size()) {
+      return InvalidArgument(fmt::format("{}: places for {} outputs of {} on {} devices", fn, memory->num_places,
+                                         executable.info().outputs.size(), args.num_devices));
+    }
+    options.places = {memory->places, memory->num_places};
+  }
   if (args.num_args != 0) TENON_REQUIRE_ARRAY(argument_lists, num_devices);  // Nothing to list: go-xla passes NULL.
   size_t num_outputs = executable.info().outputs.size();
   if (num_outputs != 0) TENON_REQUIRE_ARRAY(output_lists, num_devices);

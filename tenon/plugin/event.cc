@@ -114,6 +114,7 @@ bool Event::FailIfForked() {
 
 void Event::Wait() const {
   const_cast<Event*>(this)->FailIfForked();
+  Help();
   for (;;) {
     Waiter* now = waiters_.load(std::memory_order_acquire);
     if (now == kDone) return;

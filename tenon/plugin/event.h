@@ -15,6 +15,14 @@ namespace tenon::plugin {
 
 class Event;
 
+/// What a thread that is about to sleep for an event can do instead, where it may bring the event about.
+class WaitHelper {
+ public:
+  virtual ~WaitHelper() = default;
+  /// Returns when the event is ready, or soon. Any thread.
+  virtual void Help(const Event& event) = 0;
+};
+
 /// A one-shot future that carries OK or an error. The null EventRef is an event that is ready with OK: work that is
 /// done at once returns it and allocates nothing. Copies refer to the same event. Everything here is thread-safe.
 class EventRef {
@@ -63,6 +71,13 @@ class Event final : public RefCounted {
   /// and return false. The caller must hold a reference, and no lock that a callback may want.
   bool Set(Status status = OkStatus());
 
+  /// Whoever waits calls it first. Before the event is handed out.
+  void set_helper(std::shared_ptr<WaitHelper> helper) { helper_ = std::move(helper); }
+  /// For a thread that is about to wait for the event in a way of its own.
+  void Help() const {
+    if (helper_ != nullptr && !is_ready()) helper_->Help(*this);
+  }
+
   /// Marks this event as one that the caller of the C API made and sets. Before it is handed out.
   void GiveToCaller() { callers_ = true; }
   bool is_callers() const { return callers_; }
@@ -104,6 +119,7 @@ class Event final : public RefCounted {
   std::atomic<bool> setting_{false};
   bool callers_ = false;
   uint32_t generation_ = ForkGeneration();
+  std::shared_ptr<WaitHelper> helper_;
   Status status_;
   std::atomic<Promises*> promises_{nullptr};  // owned; made once, contents under one lock for all
   [[no_unique_address]] internal::Counted<ObjectKind::kEvent> counted_;

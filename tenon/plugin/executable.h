@@ -150,6 +150,9 @@ struct DeviceExecution {
   /// What the program's channels to the host lead to; null when the caller gave no callbacks. Keep a reference as long
   /// as the execution runs.
   Ref<HostTransfers> transfers = {};
+  /// Where the caller would like each output, or null: host memory of its size that outlives the buffer. Empty: it has
+  /// no wishes. For the call; see Memory::Wrap.
+  std::span<void* const> places = {};
   /// To be filled by the backend, one buffer per output.
   std::span<Ref<Buffer>> outputs;
   /// To be set by the backend: when the execution on this device has ended, with its error. Null: it has, well.

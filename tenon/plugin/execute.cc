@@ -322,6 +322,8 @@ Status ExecuteCall::Run() {
   for (size_t d = 0; d < devices_.size(); ++d) {
     devices_[d].arguments = {arguments_.data() + d * num_args_, num_args_};
     devices_[d].outputs = {outputs_.data() + d * num_outputs, num_outputs};
+    if (options_.places.size() == outputs_.size())
+      devices_[d].places = options_.places.subspan(d * num_outputs, num_outputs);
   }
   std::vector<EventRef> pending;
   for (const Argument& argument : arguments_) {

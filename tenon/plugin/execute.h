@@ -19,6 +19,8 @@ struct ExecuteOptions {
   std::span<PJRT_SendCallbackInfo* const> sends{};
   std::span<PJRT_RecvCallbackInfo* const> recvs{};
   size_t num_sends = 0, num_recvs = 0;
+  /// [device][output], see DeviceExecution::places; or empty.
+  std::span<void* const> places{};
 };
 
 /// One call of PJRT_LoadedExecutable_Execute: checks the arguments, takes the bytes of donated ones, and has the

@@ -33,6 +33,28 @@ std::shared_ptr<Session> Core::Last() const {
   return session_;
 }
 
+std::shared_ptr<plugin::WaitHelper> Core::HelperOf(const std::shared_ptr<Session>& session) {
+  if (is_remote()) return nullptr;
+  // Events may outlive the session.
+  class Helper final : public plugin::WaitHelper {
+   public:
+    explicit Helper(std::weak_ptr<Session> session) : session_(std::move(session)) {}
+    void Help(const plugin::Event& event) override {
+      if (const std::shared_ptr<Session> session = session_.lock())
+        session->ReadFor([&event] { return !event.is_ready(); });
+    }
+
+   private:
+    const std::weak_ptr<Session> session_;
+  };
+  std::lock_guard lock(mutex_);
+  if (helped_ != session->generation()) {
+    helper_ = std::make_shared<Helper>(session);
+    helped_ = session->generation();
+  }
+  return helper_;
+}
+
 // At the server where the arrays are, while the session with it lasts.
 Result<std::shared_ptr<Session>> Core::StartSession() {
   const std::shared_ptr<Session> session = Last();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tenon/channel/arena.h"
+#include "tenon/plugin/event.h"
 #include "tenon/plugin/memory.h"
 #include "tenon/session/process_session.h"
 #include "tenon/session/remote.h"
@@ -70,6 +71,8 @@ class Core : public std::enable_shared_from_this<Core> {
   /// The process that there is, started anew when it has died and the options say so. UNAVAILABLE with the cause of its
   /// death otherwise.
   Result<std::shared_ptr<Session>> Live();
+  /// For events that the process brings about; null where waiting threads cannot help.
+  std::shared_ptr<plugin::WaitHelper> HelperOf(const std::shared_ptr<Session>& session);
   /// The process that was there last, dead or alive; for what must not start another one. May be null.
   std::shared_ptr<Session> Last() const;
   /// The session with the server that has arrays of this home. UNAVAILABLE, with the cause, when it is over.
@@ -87,6 +90,8 @@ class Core : public std::enable_shared_from_this<Core> {
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   bool open_ = false;
+  uint64_t helped_ = 0;  // the generation of the session that helper_ is of
+  std::shared_ptr<plugin::WaitHelper> helper_;
 };
 
 /// An array's bytes, in shared memory or at a server.

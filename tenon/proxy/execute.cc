@@ -206,6 +206,7 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
   std::vector<EventRef> waits;
   const std::vector<plugin::ValueSpec>& specs = info().outputs;
   execution->devices().resize(request.devices.size());
+  const std::shared_ptr<plugin::WaitHelper> helper = core->HelperOf(session);
   for (size_t d = 0; d < request.devices.size(); ++d) {
     DeviceExecution& device = request.devices[d];
     OneDevice& run = execution->devices()[d];
@@ -242,6 +243,7 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
       run.arguments.push_back(std::move(storage));
     }
     run.done = Event::Make();
+    run.done->set_helper(helper);
     for (size_t i = 0; i < specs.size(); ++i) {
       const auto size = static_cast<size_t>(SizeBytes(specs[i].array.shape));
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, ArrayStorage::Make(core, size));

@@ -74,7 +74,8 @@ class Program {
 constexpr size_t kFirstArgument = offsetof(seccomp_data, args);
 
 std::vector<sock_filter> MakeProgram() {
-  const auto self = static_cast<uint32_t>(::getpid());  // A program that is started from here may not even signal itself.
+  const auto self =
+      static_cast<uint32_t>(::getpid());  // A program that is started from here may not even signal itself.
   Program program;
   program.Load(offsetof(seccomp_data, arch));
   program.UnlessEqualReturn(kMachine, SECCOMP_RET_KILL_PROCESS);
@@ -85,9 +86,9 @@ std::vector<sock_filter> MakeProgram() {
   program.IfEqualReturn(kClone3, Refuse(ENOSYS));
   program.ForCall(SYS_clone, [&] {
     program.Load(kFirstArgument);
-    program.IfAnyBitReturn(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-                               CLONE_NEWCGROUP,
-                           Refuse(EPERM));
+    program.IfAnyBitReturn(
+        CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP,
+        Refuse(EPERM));
     program.Return(kAllow);
   });
   const auto deny = [&](uint32_t number) { program.IfEqualReturn(number, Refuse(EPERM)); };
@@ -117,8 +118,8 @@ Status RestrictCalls() {
   std::vector<sock_filter> code = MakeProgram();
   const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) return OkStatus();
-  return FailedPrecondition(fmt::format("cannot enter the sandbox: the kernel takes no seccomp filter: {}",
-                                        std::strerror(errno)));
+  return FailedPrecondition(
+      fmt::format("cannot enter the sandbox: the kernel takes no seccomp filter: {}", std::strerror(errno)));
 }
 
 }  // namespace tenon::sandbox

@@ -68,7 +68,8 @@ Status Allow(int ruleset, const std::string& path, uint64_t rights) {
   if (at.get() < 0 || ::fstat(at.get(), &info) != 0) return OkStatus();  // It is not there, or not for this user.
   if (!S_ISDIR(info.st_mode)) rights &= kOfFiles;
   const PathRule rule{rights, at.get()};
-  if (::syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) != 0) return Failed("add to the rules of the sandbox:", path);
+  if (::syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) != 0)
+    return Failed("add to the rules of the sandbox:", path);
   return OkStatus();
 }
 

@@ -24,9 +24,8 @@ namespace {
 
 // What libraries of every kind of device read, and nothing of users.
 constexpr const char* kSystemReadable[] = {
-    "/usr",          "/lib",          "/lib64",  "/nix/store", "/etc/ld.so.cache",
-    "/proc/self",    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/vm",
-    "/proc/version", "/proc/driver",  "/sys",    "/etc/vulkan",
+    "/usr",          "/lib",       "/lib64",       "/nix/store",    "/etc/ld.so.cache", "/proc/self", "/proc/cpuinfo",
+    "/proc/meminfo", "/proc/stat", "/proc/sys/vm", "/proc/version", "/proc/driver",     "/sys",       "/etc/vulkan",
 };
 constexpr const char* kSystemWritable[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
 
@@ -44,7 +43,8 @@ Status DropCapabilities() {
 Status CheckSupport() {
   if (LandlockVersion() == 0) {
     return FailedPrecondition(
-        "this kernel cannot confine a process: Landlock is not there (Linux 5.13 or later, with landlock among those of "
+        "this kernel cannot confine a process: Landlock is not there (Linux 5.13 or later, with landlock among those "
+        "of "
         "/sys/kernel/security/lsm)");
   }
   // Asks for no filter: EFAULT says that one would have been read.

@@ -116,7 +116,7 @@ Status Server::CopyOut(const client::Buffer& buffer, const wire::Parameter& as, 
   TENON_ASSIGN_OR_RETURN(char* const to, pieces_.At(output.place.piece, output.place.offset, output.size));
   if (const Result<bool> here = buffer.IsOnCpu(); here.ok() && *here) {
     TENON_ASSIGN_OR_RETURN(const uintptr_t from, buffer.UnsafePointer());
-    std::memcpy(to, reinterpret_cast<const void*>(from), output.size);
+    if (from != reinterpret_cast<uintptr_t>(to)) std::memcpy(to, reinterpret_cast<const void*>(from), output.size);
     return OkStatus();
   }
   const std::optional<client::Layout> layout = ToLayout(as.array);
@@ -316,7 +316,19 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
       held.push_back(std::move(array));
     }
   }
+  // Outputs are the host's when they are there: they are copied where the plugin leaves them elsewhere.
+  SmallVector<void*, 8> places;
+  for (const wire::DeviceRun& run : m.devices) {
+    for (const wire::Output& output : run.outputs) {
+      char* to = nullptr;
+      if (output.size != 0) {
+        TENON_ASSIGN_OR_RETURN(to, pieces_.At(output.place.piece, output.place.offset, output.size));
+      }
+      places.push_back(to);
+    }
+  }
   client::ExecuteOptions options;
+  options.output_memory = {places.data(), places.size()};
   options.launch_id = m.launch_id;
   options.call_location = m.call_location;
   std::shared_ptr<client::ExecuteContext> context;

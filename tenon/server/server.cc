@@ -20,6 +20,9 @@ using wire::Verb;
 
 namespace {
 
+// A host that works through many small programs asks again within this.
+constexpr int64_t kSpinNs = 20'000;
+
 PJRT_Program ToC(const std::string& format, const std::string& code) {
   return TenonMakeProgram(code.data(), code.size(), format.data(), format.size());
 }
@@ -65,6 +68,7 @@ void Server::AnswerWith(uint64_t number, const std::function<Result<std::string>
 }
 
 Status Server::Run() {
+  if (std::thread::hardware_concurrency() > 1) link_.requests().set_spin_ns(kSpinNs);
   std::unique_lock lock(turn_mutex_);
   TENON_RETURN_IF_ERROR(CallReader());
   over_changed_.wait(lock, [this] { return over_.has_value(); });

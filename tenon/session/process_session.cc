@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,8 +22,9 @@ using wire::Verb;
 namespace {
 
 constexpr size_t kOutputTail = 2048;
-// Looking for replies costs the device process a core where there is no other; sleeping costs 5 us.
-constexpr int64_t kReplySpinNs = 0;
+// A thread that waits for an outcome looks for replies itself until none has come for so long: being woken twice costs
+// more.
+constexpr int64_t kLookNs = 20'000;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -36,9 +38,7 @@ ProcessSession::ProcessSession(ProcessOptions options, channel::SharedMemory lin
       options_(std::move(options)),
       link_(std::move(link)),
       control_(std::move(control)),
-      process_(std::move(process)) {
-  link_.replies().set_spin_ns(kReplySpinNs);
-}
+      process_(std::move(process)) {}
 
 ProcessSession::~ProcessSession() = default;
 
@@ -85,19 +85,63 @@ Status ProcessSession::HandleOther(const channel::Ring::Frame& frame) {
 }
 
 void ProcessSession::ReadReplies() {
-  channel::Ring::Frame frame;
   for (;;) {
-    Status status = Contain("a reply", [&] { return link_.replies().Read(frame); });
-    if (status.code() == Code::kCancelled) break;  // The process is gone, and all that it said has been read.
-    if (status.ok()) status = Deliver(frame);
+    Status status = link_.replies().WaitReadable();
+    if (status.ok()) {
+      std::lock_guard lock(reading_);
+      status = TakeReplies([] { return true; });
+    }
     if (status.ok()) continue;
-    Kill(fmt::format("broke the protocol: {}", status.message()));
+    // Cancelled: the process is gone, and all that it said has been read.
+    if (status.code() != Code::kCancelled) Kill(fmt::format("broke the protocol: {}", status.message()));
     break;
   }
   // What is left fails once the process is gone for certain: until then it may write into arrays.
   while (!dead()) std::this_thread::sleep_for(std::chrono::microseconds(200));
-  FailAll();
+  {
+    std::lock_guard lock(reading_);  // The last reply may still be in the hands of another thread.
+    FailAll();
+  }
   if (options_.on_death) options_.on_death(state());
+}
+
+// Handles those that have come, while `wanted()`. Who calls it has reading_.
+Status ProcessSession::TakeReplies(const std::function<bool()>& wanted) {
+  thread_local channel::Ring::Frame frame;
+  while (wanted()) {
+    bool more = false;
+    TENON_RETURN_IF_ERROR(Contain("a reply", [&]() -> Status {
+      TENON_ASSIGN_OR_RETURN(more, link_.replies().TryRead(frame));
+      return OkStatus();
+    }));
+    if (!more) break;
+    TENON_RETURN_IF_ERROR(Deliver(frame));
+  }
+  return OkStatus();
+}
+
+void ProcessSession::ReadFor(const std::function<bool()>& wanted) {
+  static const bool alone = std::thread::hardware_concurrency() < 2;
+  if (alone || IsReading() || forked()) return;
+  const std::unique_lock lock(reading_, std::try_to_lock);
+  if (!lock) return;  // Somebody reads already.
+  if (look_credit_ == 0 && ++looks_ % kLooksPerTry != 0) return;
+  link_.replies().BeginLooking();
+  Status status;
+  uint64_t seen = progress();
+  for (int64_t until = NowNs() + kLookNs; status.ok() && wanted();) {
+    for (int i = 0; i < 16 && status.ok() && wanted(); ++i) status = TakeReplies(wanted);
+    const int64_t now = NowNs();
+    if (progress() != seen) {
+      seen = progress();
+      until = now + kLookNs;
+    } else if (now >= until) {
+      break;
+    }
+  }
+  link_.replies().EndLooking();
+  look_credit_ = wanted() ? std::max(look_credit_ - 1, 0) : std::min(look_credit_ + 1, kMaxLookCredit);
+  if (!status.ok() && status.code() != Code::kCancelled) Kill(fmt::format("broke the protocol: {}", status.message()));
 }
 
 void ProcessSession::Announce(const std::shared_ptr<channel::Piece>& piece) {

@@ -37,11 +37,14 @@ class ProcessSession final : public Session {
 
   void Announce(const std::shared_ptr<channel::Piece>& piece) override;
   void Forget(uint32_t piece) override;
+  void ReadFor(const std::function<bool()>& wanted) override;
   Result<Bytes> MemoryAt(const wire::Place& place, uint64_t size_bytes) override;
   void End() override;
   void Kill(const std::string& reason) override;
 
  private:
+  // So many times in vain whoever waits looks for replies itself, then at every so many times.
+  static constexpr int kMaxLookCredit = 8, kLooksPerTry = 64;
   ProcessSession(ProcessOptions options, channel::SharedMemory link, channel::Fd control, Process process);
   bool TrySend(wire::Verb verb, uint64_t number, std::string_view message) override {
     return link_.requests().TryWrite(verb, number, message);
@@ -51,6 +54,7 @@ class ProcessSession final : public Session {
   }
   Status HandleOther(const channel::Ring::Frame& frame) override;
   void ReadReplies();
+  Status TakeReplies(const std::function<bool()>& wanted);
   void Watch();
   bool ReadOutput();
   bool Hangs();
@@ -61,6 +65,8 @@ class ProcessSession final : public Session {
   const channel::Fd control_;
   const Process process_;
   channel::Pieces pieces_;
+  std::mutex reading_;  // of replies: whoever takes them from the ring and handles them; guards what follows
+  int look_credit_ = kMaxLookCredit, looks_ = 0;
   // Our own pieces that the device process knows; under send_mutex_.
   std::unordered_map<uint32_t, std::weak_ptr<channel::Piece>> announced_;
   std::mutex reason_mutex_;

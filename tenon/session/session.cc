@@ -191,6 +191,8 @@ std::shared_ptr<PendingExecution> Session::FindExecution(uint64_t number) const 
   return index < executions_.size() ? executions_[index] : nullptr;
 }
 
+bool Session::IsReading() { return reading != nullptr; }
+
 Status Session::Deliver(const channel::Ring::Frame& frame) {
   reading = this;
   const Status status = Contain("a reply", [&] { return Handle(frame); });

@@ -112,6 +112,10 @@ class Session : public std::enable_shared_from_this<Session> {
   /// DATA_LOSS when the place leaves its piece.
   virtual Result<Bytes> MemoryAt(const wire::Place& place, uint64_t size_bytes) = 0;
 
+  /// Handles on this thread what the device process says, for a moment and while `wanted()`, where that spares waiting
+  /// for the session's own thread. Does nothing on that thread.
+  virtual void ReadFor(const std::function<bool()>& wanted) {}
+
   /// Ends the process.
   virtual void End() = 0;
   /// Ends the process for the reason given, which is then told as that of its death.
@@ -138,6 +142,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Says Hello and keeps the answer.
   Status Greet(const std::string& plugin);
 
+  /// Whether this thread is handling what a device process says.
+  static bool IsReading();
   bool forked() const { return fork_generation_ != ForkGeneration(); }
   bool dead() const;
   /// As the process calls it; empty until it has said so. From any thread.

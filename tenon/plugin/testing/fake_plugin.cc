@@ -199,8 +199,10 @@ class FakeLoaded final : public LoadedExecutable {
       if (in_place) {
         run->outputs.push_back(run->arguments[0].storage);
       } else {
-        TENON_ASSIGN_OR_RETURN(Ref<Storage> storage,
-                               memory->Allocate(device.device, static_cast<size_t>(SizeBytes(spec.array.shape))));
+        const auto size_bytes = static_cast<size_t>(SizeBytes(spec.array.shape));
+        void* const place = device.places.empty() || !memory->host_accessible() ? nullptr : device.places[i];
+        TENON_ASSIGN_OR_RETURN(Ref<Storage> storage, place == nullptr ? memory->Allocate(device.device, size_bytes)
+                                                                      : memory->Wrap(place, size_bytes, {}));
         run->outputs.push_back(std::move(storage));
       }
       device.outputs[i] = Buffer::Make(device.device, memory, spec.array, run->outputs.back(), EventRef(run->done));
