@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,8 +24,10 @@ namespace {
 constexpr size_t kRingBytes = size_t{1} << 20;
 /// A piece that is copied before the other end hears of it.
 constexpr size_t kPieceBytes = size_t{128} << 10;
-/// Looks before a member sleeps. Another member on the same core may be who is waited for: few.
-constexpr int kSpins = 200;
+/// How long a member looks before it sleeps: a few times what being woken takes. Between so many looks whoever else is to
+/// run on its core may: that may be who is waited for.
+constexpr std::chrono::microseconds kLook{100};
+constexpr int kLooks = 32;
 /// How often a sleeper looks whether the others live.
 constexpr Milliseconds kWatch{50};
 
@@ -130,10 +133,14 @@ class ShmChannel final : public Channel {
 
   void Sleep(uint32_t heard) const {
     Bell& bell = BellOf(self_);
-    for (int i = 0; i < kSpins; ++i) {
-      if (bell.rung.load(std::memory_order_acquire) != heard) return;
-      __builtin_ia32_pause();
-    }
+    const auto until = std::chrono::steady_clock::now() + kLook;
+    do {
+      for (int i = 0; i < kLooks; ++i) {
+        if (bell.rung.load(std::memory_order_acquire) != heard) return;
+        __builtin_ia32_pause();
+      }
+      sched_yield();
+    } while (std::chrono::steady_clock::now() < until);
     bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const timespec most{0, std::chrono::nanoseconds(kWatch).count()};
     syscall(SYS_futex, &bell.rung, FUTEX_WAIT, heard, &most, nullptr, 0);
