@@ -24,8 +24,8 @@ namespace {
 constexpr size_t kRingBytes = size_t{1} << 20;
 /// A piece that is copied before the other end hears of it.
 constexpr size_t kPieceBytes = size_t{128} << 10;
-/// How long a member looks before it sleeps: a few times what being woken takes. Between so many looks whoever else is to
-/// run on its core may: that may be who is waited for.
+/// How long a member looks before it sleeps: a few times what being woken takes. Between so many looks whoever else is
+/// to run on its core may: that may be who is waited for.
 constexpr std::chrono::microseconds kLook{100};
 constexpr int kLooks = 32;
 /// How often a sleeper looks whether the others live.

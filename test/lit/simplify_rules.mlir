@@ -143,6 +143,7 @@ module @views {
 // CHECK-DAG: reduce_transposed: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[40] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[40]
 // CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[]
 // CHECK-DAG: long_scan: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[131072] {{.*}} : f32[131072] -> %{{[0-9]+}} = reshape
+// CHECK-DAG: turned_scan: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,50] {{.*}} : f32[40,50] -> %{{[0-9]+}} = transpose
 // CHECK-DAG: repeated_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,2] {{.*}} : f32[40,100] -> %{{[0-9]+}} = reshape
 // CHECK-DAG: written_out_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,2] {{.*}} : f32[40,49] -> %{{[0-9]+}} = add
 // CHECK-DAG: written_out_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} feature_group_count=3 batch_group_count=1 : f32[1,8,3] -> %{{[0-9]+}} = add
@@ -186,6 +187,11 @@ module @sums {
       %r = stablehlo.add %p, %q : tensor<f32>
       stablehlo.return %r : tensor<f32>
     }) : (tensor<40x50xf32>, tensor<f32>) -> tensor<40x100xf32>
+    %12 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 1, 50>, padding = dense<[[0, 0], [49, 0]]> : tensor<2x2xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %r = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<40x50xf32>, tensor<f32>) -> tensor<40x50xf32>
     return %6 : tensor<f32>
   }
 }

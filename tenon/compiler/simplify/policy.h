@@ -37,6 +37,14 @@ inline constexpr size_t kMaxStacked = 16;
 /// Complex constants of more elements are not copied into their parts.
 inline constexpr int64_t kMaxPartElements = 64 << 10;
 
+/// Scans along so many elements and more, of so many rows, are turned around, unless they have so many bytes, which
+/// come from memory both times. Rows a multiple of kSetBytes apart are turned in any case: their elements of one place
+/// fall into one set of the nearest cache, which holds fewer than a vector has lanes.
+inline constexpr int64_t kMinTurnedScan = 8;
+inline constexpr int64_t kMinTurnedRows = 16;
+inline constexpr int64_t kMaxTurnedBytes = 8 << 20;
+inline constexpr int64_t kSetBytes = 4096;
+
 /// Loops of at most so many trips, and so many operations over all trips, are written out.
 inline constexpr int64_t kMaxUnrolledTrips = 8;
 inline constexpr int64_t kMaxUnrolledOps = 600;

@@ -33,6 +33,36 @@ OpCode Simplifier::WindowOp(const GraphNode& node) const {
   return rounds && IsNarrowFloat(type) ? OpCode::kOpaque : op;
 }
 
+// Rows run in lanes, so elements of one place of all rows should lie side by side: to turn the array around before and
+// after, in tiles, is less than to gather each element from its row and to scatter it there.
+std::optional<Ref> Simplifier::TurnScan(const GraphNode& node) {
+  const std::optional<ScanForm> form = ScanFormOf(to_, node);
+  const Shape shape = node.shape();
+  if (!form || form->dim == 0 || shape.dims[form->dim] < policy::kMinTurnedScan) return std::nullopt;
+  int64_t rows = 1, row_bytes = ByteWidth(shape.dtype);
+  for (size_t d = 0; d < shape.rank(); ++d) (d < form->dim ? rows : row_bytes) *= shape.dims[d];
+  if (row_bytes != shape.dims[form->dim] * ByteWidth(shape.dtype) || rows < policy::kMinTurnedRows) return std::nullopt;
+  if (rows * row_bytes > policy::kMaxTurnedBytes && row_bytes % policy::kSetBytes != 0) return std::nullopt;
+  const auto turned = [&](const Dims& of) {
+    Dims result{of[form->dim]};
+    for (size_t d = 0; d < of.size(); ++d) {
+      if (d != form->dim) result.push_back(of[d]);
+    }
+    return result;
+  };
+  Dims order, back(shape.rank());
+  for (size_t d = 0; d < shape.rank(); ++d) order.push_back(static_cast<int64_t>(d));
+  order = turned(order);
+  for (size_t d = 0; d < shape.rank(); ++d) back[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
+  const auto& a = node.attrs<ReduceWindowAttrs>();
+  GraphNode scan = node;
+  scan.in[0] = Transposed(node.in[0], order);
+  scan.attributes = ReduceWindowAttrs{turned(a.window_dimensions), turned(a.window_strides), turned(a.base_dilations),
+                                      turned(a.window_dilations),  turned(a.padding_low),    turned(a.padding_high)};
+  scan.out[0].dims = turned(shape.dims);
+  return Transposed(Emit(std::move(scan)), back);
+}
+
 // The gradient of a pooling whose windows do not overlap: what the operand's holes leave in a window is one element.
 std::optional<Ref> Simplifier::RepeatDilatedWindow(const GraphNode& node) {
   const OpCode op = WindowOp(node);
