@@ -21,7 +21,7 @@ def programs(jax):
     add('cumsum_images_3x224x224', lambda x: jnp.cumsum(jnp.cumsum(x, -1), -2), f32(3, 224, 224))
     add('boxes_by_integral_image', lambda x, yx: (lambda s: s[yx[:, 0] + 9, yx[:, 1] + 9] - s[yx[:, 0] + 9, yx[:, 1]] - s[yx[:, 0], yx[:, 1] + 9] + s[yx[:, 0], yx[:, 1]])(jnp.cumsum(jnp.cumsum(x, 0), 1)), f32(300, 256), i32(247, 2000, 2))
     add('top_p_mask_64x2048', lambda x: (lambda p: jnp.where(jnp.cumsum(p, -1) - p < .9, p, 0))(-jnp.sort(-jax.nn.softmax(x, -1), -1)), f32(64, 2048))
-    add('inverse_cdf_samples', lambda w, u: (lambda c: jnp.take_along_axis(c, jax.vmap(jnp.searchsorted)(c, u), 1))((lambda c: c / c[:, -1:])(jnp.cumsum(jnp.abs(w), -1))), f32(100, 512), R.share(100, 37))
+    add('inverse_cdf_samples', lambda w, u: (lambda c: jax.vmap(lambda u, c: jnp.interp(u, c, jnp.linspace(0, 1, 512)))(u, c))((lambda c: c / c[:, -1:])(jnp.cumsum(.1 + jnp.abs(w), -1))), f32(100, 512), R.share(100, 37))
     add('returns_to_go_gradient', lambda r, d: jax.grad(lambda r: jnp.sum(jnp.tanh(lax.cumsum(r * d, 1, reverse=True)) ** 2))(r), f32(256, 256), np.abs(f32(256, 1)))
     add('soft_rank_by_gaps', lambda x: jnp.cumsum(jax.nn.sigmoid(jnp.diff(jnp.sort(x, -1), axis=-1)), -1), f32(200, 129))
     return P
