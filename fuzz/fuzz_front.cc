@@ -214,7 +214,14 @@ class Session {
       for (size_t n = in_.Below(4); n > 0; --n) run.outputs.push_back({Array(), {}, Size(in_)});
       m.devices.push_back(std::move(run));
     }
-    Say(0, Verb::kExecute, in_.U8(), wire::Encode(m));
+    const uint64_t number = in_.U8();
+    if (in_.OneIn(3)) {
+      wire::Callbacks callbacks;
+      for (size_t devices = in_.OneIn(8) ? in_.Below(4) : m.devices.size(); devices > 0; --devices)
+        callbacks.devices.push_back({{1}, {2}});
+      Say(0, Verb::kCallbacks, in_.OneIn(16) ? in_.U8() : number, wire::Encode(callbacks));
+    }
+    Say(0, Verb::kExecute, number, wire::Encode(m));
   }
 
   // The process is made on another thread: waits for it a little, if it comes.
@@ -224,7 +231,7 @@ class Session {
       std::lock_guard lock(mutex_);
       before = all_.size();
     }
-    Say(0, Verb::kHello, number, wire::Encode(wire::Hello{1, 1, {}}));
+    Say(0, Verb::kHello, number, wire::Encode(wire::Hello{wire::kOldestProtocol, wire::kNewestProtocol, {}}));
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return ended_ || all_.size() != before; });
   }
@@ -243,6 +250,15 @@ class Session {
       for (size_t n = in_.Below(3); n > 0; --n) call.operands.push_back({{}, {1, in_.U8()}, Size(in_)});
       for (size_t n = in_.Below(3); n > 0; --n) call.results.push_back({{}, {1, in_.U8()}, in_.Below(20)});
       status = stub->Say(in_.Below(8), call);
+    } else if (in_.OneIn(6)) {
+      wire::Transfer transfer;
+      transfer.execution = in_.Below(4);
+      transfer.device = static_cast<uint32_t>(in_.Below(3));
+      transfer.channel = 1;
+      transfer.sends = in_.OneIn(2);
+      transfer.place = {1, in_.U8()};
+      transfer.size = Size(in_);
+      status = stub->Say(in_.Below(8), transfer);
     } else if (stub->Next(frame, /*wait=*/false)) {
       if (frame.verb == Verb::kExecute) {
         const Result<wire::Execute> m = wire::Decode<wire::Execute>(frame.message);
@@ -259,7 +275,8 @@ class Session {
           status = stub->Say(frame.number, done);
         }
       } else if (frame.verb != Verb::kDrop && frame.verb != Verb::kDropExecutable &&
-                 frame.verb != Verb::kRegisterHandler && frame.verb != Verb::kHandlerDone) {
+                 frame.verb != Verb::kRegisterHandler && frame.verb != Verb::kHandlerDone &&
+                 frame.verb != Verb::kCallbacks) {
         status = stub->Say(frame.number, wire::Answer{{}, in_.Bytes(40)});
       }
     }
