@@ -491,6 +491,24 @@ give(seen)
     assert result[-1] - result[1] < 100, result
 
 
+def test_a_confined_process_runs_programs_and_the_hosts_handlers(tmp_path):
+    """Python's and LAPACK's handlers are this process's, which may open files; the plugin's process may not."""
+    (tmp_path / 'numbers').write_text('1 2 3')
+    ran = run(f'''
+import jax, numpy as np, os
+read = lambda: np.loadtxt({str(tmp_path / 'numbers')!r}, dtype=np.float32)
+called = jax.jit(lambda x: jax.pure_callback(lambda v: v * read(), jax.ShapeDtypeStruct((3,), np.float32), x) + 1)
+values = np.asarray(called(np.ones(3, np.float32))).tolist()
+eigenvalues = np.asarray(jax.jit(lambda x: jax.numpy.linalg.eigh(x)[0])(np.diag([3.0, 1.0, 2.0]).astype(np.float32))).tolist()
+children = [pid for task in os.listdir("/proc/self/task") for pid in open(f"/proc/self/task/{{task}}/children").read().split()]
+status = dict(line.split(":", 1) for pid in children for line in open(f"/proc/{{pid}}/status"))
+give([values, eigenvalues, status["NoNewPrivs"].strip(), status["Seccomp"].strip()])
+''', check=False, TENON_JAX_ISOLATE=1, TENON_ISOLATE_SANDBOX=1)
+    if ran.result is None and 'this kernel cannot confine a process' in ran.stderr:
+        pytest.skip('this kernel cannot confine a process')
+    assert ran.result == [[2.0, 3.0, 4.0], [1.0, 2.0, 3.0], '1', '2'], ran.stderr
+
+
 @pytest.fixture
 def xla_in_another_process(tmp_path):
     """Settings under which JAX's `cpu` is XLA's plugin in a process of its own: it calls handlers before it gives an execution's outputs."""

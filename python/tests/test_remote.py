@@ -97,6 +97,14 @@ def test_a_training_with_a_token(tmp_path):
     assert any('a session' in line for line in log), log  # It was there that it ran.
 
 
+def test_a_training_in_a_confined_process(tmp_path):
+    with server('--token-file', token(tmp_path), '--sandbox') as (address, _):
+        ran = run(TRAIN, check=False, TENON_JAX_REMOTE=address, TENON_REMOTE_TOKEN_FILE=tmp_path / 'token')
+    if ran.result is None and 'this kernel cannot confine a process' in ran.stderr:
+        pytest.skip('this kernel cannot confine a process')
+    check_equals_here(ran)
+
+
 @pytest.mark.skipif(not shutil.which('openssl'), reason='openssl, which makes certificates, is not installed')
 def test_a_training_with_certificates(tmp_path):
     certificates(tmp_path)
