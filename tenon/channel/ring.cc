@@ -118,12 +118,15 @@ bool Ring::Spin() {
   return false;
 }
 
-void Ring::SetSleeps(uint32_t sleeps) { header_.reader_sleeps.store(sleeps, std::memory_order_seq_cst); }
+void Ring::BeginLooking() { header_.reader_sleeps.store(0, std::memory_order_seq_cst); }
 
-void Ring::EndLooking() {
-  SetSleeps(1);
-  if (header_.written.load(std::memory_order_seq_cst) == Position()) return;
-  SetSleeps(0);
+void Ring::EndLooking(bool nudge) {
+  if (nudge) nudged_.store(true, std::memory_order_seq_cst);
+  header_.reader_sleeps.store(1, std::memory_order_seq_cst);
+  if (!nudge && header_.written.load(std::memory_order_seq_cst) == Position() &&
+      !closed_.load(std::memory_order_seq_cst))
+    return;
+  header_.reader_sleeps.store(0, std::memory_order_seq_cst);
   FutexWake(header_.reader_sleeps);
 }
 
@@ -134,9 +137,10 @@ Status Ring::WaitReadable() {
     TENON_ASSIGN_OR_RETURN(const size_t readable, Readable());
     if (readable != 0) break;
     if (closed_.load(std::memory_order_seq_cst)) return Cancelled("the channel is closed");
+    if (nudged_.exchange(false, std::memory_order_seq_cst)) break;
     FutexWait(header_.reader_sleeps, 1);
   }
-  header_.reader_sleeps.store(0, std::memory_order_relaxed);
+  // The word stays as it is: another thread of this side may have begun to sleep.
   return OkStatus();
 }
 
@@ -221,6 +225,19 @@ Status Ring::Read(Frame& frame) {
     left -= step;
   }
   return OkStatus();
+}
+
+Result<bool> Ring::TryReadWhole(Frame& frame) {
+  TENON_ASSIGN_OR_RETURN(const size_t readable, Readable());
+  wire::FrameHeader header;
+  if (readable < sizeof(header)) return false;
+  // Only looked at: what is read is read again, and checked then.
+  const uint64_t at = Position() & (capacity_ - 1);
+  const size_t first = std::min<size_t>(sizeof(header), capacity_ - at);
+  std::memcpy(&header, data_ + at, first);
+  std::memcpy(reinterpret_cast<char*>(&header) + first, data_, sizeof(header) - first);
+  if (readable - sizeof(header) < header.size) return false;
+  return TryRead(frame);
 }
 
 Result<bool> Ring::TryRead(Frame& frame) {

@@ -47,12 +47,14 @@ class Ring {
   Status Read(Frame& frame);
   /// The same, if a frame has begun to arrive; false if not.
   Result<bool> TryRead(Frame& frame);
-  /// Waits until a frame has begun to arrive, or there may be one; fails as Read does.
+  /// The same, if all of one is there; never waits for a writer that keeps to the rules.
+  Result<bool> TryReadWhole(Frame& frame);
+  /// Waits until a frame has begun to arrive, or EndLooking nudges; fails as Read does.
   Status WaitReadable();
-  /// While another thread of this side looks for frames by TryRead, the one that sleeps in WaitReadable is not woken.
-  /// What has come when it stops looking is for that one.
-  void BeginLooking() { SetSleeps(0); }
-  void EndLooking();
+  /// While another thread of this side looks for frames by TryReadWhole, the one that sleeps in WaitReadable is not
+  /// woken. What has come when it stops looking is for that one, which `nudge` wakes in any case.
+  void BeginLooking();
+  void EndLooking(bool nudge = false);
 
   /// Wakes whoever sleeps at this end, for good: of what is in the ring already, whole frames can still be read.
   void Close();
@@ -72,7 +74,6 @@ class Ring {
   Result<size_t> Writable() const;
   uint64_t Position() const { return position_.load(std::memory_order_relaxed); }
   bool Spin();
-  void SetSleeps(uint32_t sleeps);
   Status WaitWritable();
   void Put(const char* bytes, size_t size);
   void Take(char* bytes, size_t size);
@@ -86,7 +87,7 @@ class Ring {
   const uint64_t capacity_;
   // Our own: the shared one is for the other side to read. Changed by one thread at a time.
   std::atomic<uint64_t> position_{0};
-  std::atomic<bool> closed_{false};
+  std::atomic<bool> closed_{false}, nudged_{false};
   int64_t spin_ns_ = 0;
   int spin_credit_ = kMaxSpinCredit, waits_ = 0;
 };

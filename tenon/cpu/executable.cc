@@ -187,8 +187,8 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   task->Enter(client.in_flight(), request.launch_id, *device.device,
               {task->run.arguments.data(), task->run.arguments.size()},
               {task->run.outputs.data(), task->run.outputs.size()});
-  device.done = task->done();
-  make_outputs(task->run, device.done);
+  device.done = task->ended();
+  make_outputs(task->run, task->done());
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   const auto kind = code_->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;

@@ -212,7 +212,7 @@ Status ExecuteGlobally(plugin::Ref<plugin::LoadedExecutable> executable, std::sh
                                                storage, run->done());
       run->outputs[i][flat] = std::move(storage);
     }
-    device.done = run->done();
+    device.done = run->ended();
   }
   // Nothing fails from here on: now the arguments may be taken.
   for (size_t flat = 0; flat < devices; ++flat) {

@@ -29,6 +29,7 @@ void ExecutionTask::End(const Status& status) {
   entry_.Leave();
   Release();
   done_->Set(status);
+  ended_->Set(done().Wait());  // Poison may be setting it now.
 }
 
 void SubmitWhenReady(std::span<const plugin::EventRef> waits, DeviceQueue& queue, DeviceQueue::Kind kind,

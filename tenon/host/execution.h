@@ -21,8 +21,10 @@ using StorageTable = std::vector<std::vector<plugin::Ref<plugin::Storage>>>;
 /// An execution that waits for its arguments or runs on a queue. Run is the work.
 class ExecutionTask : public DeviceQueue::Task {
  public:
-  /// Ready when it has ended, with its outcome: the event of its outputs.
+  /// The event of its outputs: ready when it has ended, with its outcome, or when it was poisoned.
   plugin::EventRef done() const { return plugin::EventRef(done_); }
+  /// Ready when it has ended: nothing of the caller's is used any more. With the outcome of its outputs.
+  plugin::EventRef ended() const { return plugin::EventRef(ended_); }
 
   /// Enters `list`, which hears what the execution is called and refers to, until End. Before it can run. The first on
   /// one device, the second on all devices of a program.
@@ -41,7 +43,7 @@ class ExecutionTask : public DeviceQueue::Task {
   virtual Status Refused(const Status& why) { return why; }
 
   InFlight::Entry entry_;
-  plugin::Ref<plugin::Event> done_ = plugin::Event::Make();
+  plugin::Ref<plugin::Event> done_ = plugin::Event::Make(), ended_ = plugin::Event::Make();
 };
 
 /// Hands the task to the queue when all of `waits` are ready; with the first error among them it ends instead. What the

@@ -47,6 +47,10 @@ void RunInOrder(Event::Waiter* list, const Status& status) {
   }
 }
 
+// Lists that ListenersKept keeps, in order.
+using Kept = std::vector<std::pair<Event::Waiter*, Status>>;
+thread_local constinit Kept* kept = nullptr;
+
 // Runs a list that was pushed on the front, so in reverse.
 void RunWaiters(Event::Waiter* list, const Status& status) {
   Event::Waiter* in_order = nullptr;
@@ -57,6 +61,7 @@ void RunWaiters(Event::Waiter* list, const Status& status) {
     list = next;
   }
   if (in_order == nullptr) return;
+  if (kept != nullptr && Contain("listeners", [&] { kept->emplace_back(in_order, status); }).ok()) return;
   if (chain == nullptr) {
     Chain own;
     chain = &own;
@@ -78,6 +83,19 @@ void RunWaiters(Event::Waiter* list, const Status& status) {
 }
 
 }  // namespace
+
+ListenersKept::ListenersKept() : list_(new Kept) { kept = static_cast<Kept*>(list_); }
+ListenersKept::~ListenersKept() {
+  kept = nullptr;
+  delete static_cast<Kept*>(list_);
+}
+std::function<void()> ListenersKept::Take() {
+  auto& list = *static_cast<Kept*>(list_);
+  if (list.empty()) return nullptr;
+  return [lists = std::exchange(list, {})] {
+    for (const auto& [waiters, status] : lists) RunInOrder(waiters, status);
+  };
+}
 
 bool Event::Set(Status status) {
   if (setting_.exchange(true, std::memory_order_acq_rel)) return false;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -21,6 +22,21 @@ class WaitHelper {
   virtual ~WaitHelper() = default;
   /// Returns when the event is ready, or soon. Any thread.
   virtual void Help(const Event& event) = 0;
+};
+
+/// While one lives, events that its thread completes keep their listeners for Take: those may be anybody's, and the
+/// thread may be in the middle of something.
+class ListenersKept {
+ public:
+  ListenersKept();
+  ~ListenersKept();
+  ListenersKept(const ListenersKept&) = delete;
+  ListenersKept& operator=(const ListenersKept&) = delete;
+  /// Runs what was kept, on whatever thread; null: there was nothing. To be called before the end.
+  std::function<void()> Take();
+
+ private:
+  void* list_;
 };
 
 /// A one-shot future that carries OK or an error. The null EventRef is an event that is ready with OK: work that is
@@ -48,7 +64,8 @@ class EventRef {
   /// Blocks until ready and returns the outcome. Not for threads that others wait for.
   Status Wait() const;
   /// Calls callback(const Status&) exactly once: now, on this thread, when the event is ready; else on the thread that
-  /// completes it. The callback must not block for long and must not throw. It may drop any reference, this one too.
+  /// completes it, or another one where that one only waits. The callback must not block for long and must not throw.
+  /// It may drop any reference, this one too.
   template <class F>
   void OnReady(F callback) const;
 

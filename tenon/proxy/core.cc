@@ -40,8 +40,11 @@ std::shared_ptr<plugin::WaitHelper> Core::HelperOf(const std::shared_ptr<Session
    public:
     explicit Helper(std::weak_ptr<Session> session) : session_(std::move(session)) {}
     void Help(const plugin::Event& event) override {
-      if (const std::shared_ptr<Session> session = session_.lock())
-        session->ReadFor([&event] { return !event.is_ready(); });
+      const std::shared_ptr<Session> session = session_.lock();
+      if (session == nullptr) return;
+      // Whoever waits may hold what others' listeners want.
+      plugin::ListenersKept kept;
+      session->ReadFor([&event] { return !event.is_ready(); }, [&kept] { return kept.Take(); });
     }
 
    private:

@@ -118,6 +118,20 @@ class ArrayStorage final : public plugin::Storage {
   void KeepValue(std::string value) { value_ = std::move(value); }
   std::string_view value() const { return value_; }
   const std::shared_ptr<Core>& core() const { return core_; }
+  /// Of shared memory.
+  wire::Place place() const { return {block_.piece == nullptr ? 0 : block_.piece->number, block_.offset}; }
+  /// Whose memory the device process has the array in as well, which stays as long as this one. Before it counts as
+  /// defined.
+  void Share(plugin::Ref<ArrayStorage> other) { shared_.push_back(std::move(other)); }
+  bool shares() const { return !shared_.empty(); }
+  /// This array, or one that it shares memory with, where `place` is in it; null otherwise.
+  plugin::Ref<ArrayStorage> HolderOf(const wire::Place& place) {
+    if (wire::IsWithin(place, this->place(), size_bytes())) return plugin::Ref<ArrayStorage>(this);
+    for (const plugin::Ref<ArrayStorage>& other : shared_) {
+      if (plugin::Ref<ArrayStorage> holder = other->HolderOf(place)) return holder;
+    }
+    return nullptr;
+  }
 
  private:
   ~ArrayStorage() override;
@@ -126,6 +140,7 @@ class ArrayStorage final : public plugin::Storage {
   const uint64_t number_;
   std::atomic<uint64_t> home_{0}, known_to_{0}, uploaded_{0};
   std::string value_;
+  SmallVector<plugin::Ref<ArrayStorage>, 1> shared_;
 };
 
 }  // namespace tenon::proxy

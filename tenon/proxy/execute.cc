@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/proxy/call_threads.h"
+#include "tenon/proxy/callbacks.h"
 #include "tenon/proxy/program.h"
 
 namespace tenon::proxy {
@@ -27,9 +27,18 @@ struct OneDevice {
   SmallVector<Ref<ArrayStorage>, 4> arguments;
   SmallVector<Ref<ArrayStorage>, 2> outputs;
   Ref<Event> done;
-  Ref<plugin::HostTransfers> transfers;  // the caller's callbacks, null: there are none
+  std::shared_ptr<DeviceCallbacks> callbacks;  // null: there are none
   wire::DeviceRun message;
   bool complete = false;
+
+  // The execution is over here.
+  void Finish(const Status& outcome) {
+    complete = true;
+    if (callbacks != nullptr)
+      callbacks->Finish(outcome);
+    else
+      done->Set(outcome);
+  }
 };
 
 // An execution from the call to its outcome; keeps what it reads and writes.
@@ -67,8 +76,7 @@ class Execution final : public session::PendingExecution {
     self->message_.devices.clear();
     wire::Callbacks callbacks;
     for (const OneDevice& device : self->devices_) {
-      if (device.transfers)
-        callbacks.devices.push_back({device.transfers->SendChannels(), device.transfers->RecvChannels()});
+      if (device.callbacks != nullptr) callbacks.devices.push_back(device.callbacks->channels());
     }
     const uint64_t number = session->Register(std::move(self));
     if (number == 0) return;
@@ -86,33 +94,26 @@ class Execution final : public session::PendingExecution {
     OneDevice& device = devices_[message.device];
     if (message.error.code == 0 && message.places.size() != device.outputs.size())
       return DataLoss("an outcome with another number of outputs");
-    device.complete = true;
+    if (message.error.code == 0) ShareMemory(device, message.places);
     for (size_t i = 0; i < device.outputs.size() && i < message.values.size(); ++i) {
       if (message.values[i].size() == device.outputs[i]->size_bytes()) device.outputs[i]->KeepValue(message.values[i]);
     }
     device.arguments.clear();
     device.outputs.clear();
-    const Ref<Event> done = std::move(device.done);
-    done->Set(program_->core()->Labelled(wire::ToStatus(message.error)));
+    device.Finish(program_->core()->Labelled(wire::ToStatus(message.error)));
     return OkStatus();
   }
 
   Status Transfer(const std::shared_ptr<Session>& session, uint64_t number, wire::Transfer message) override {
-    if (message.device >= devices_.size() || !devices_[message.device].transfers)
+    if (message.device >= devices_.size() || devices_[message.device].callbacks == nullptr)
       return DataLoss(fmt::format("a transfer of device {} of an execution", message.device));
-    RunAside([session, number, message = std::move(message), transfers = devices_[message.device].transfers] {
-      const Status status =
-          message.sends ? GiveSent(*session, message, *transfers) : AskFor(session, number, message, transfers);
-      if (message.sends || !status.ok()) EndTransfer(*session, number, status, {});
-    });
-    return OkStatus();
+    return devices_[message.device].callbacks->Run(session, number, std::move(message));
   }
 
+  // The arrays go with this object: a handler may still be at work on them.
   void Fail(const Status& death) override {
     for (OneDevice& device : devices_) {
-      if (device.complete) continue;
-      device.complete = true;  // The arrays go with this object: a handler may still be at work on them.
-      device.done->Set(death);
+      if (!device.complete) device.Finish(death);
     }
   }
 
@@ -127,52 +128,26 @@ class Execution final : public session::PendingExecution {
   void* UserData(int64_t type_id) const override { return context_ == nullptr ? nullptr : context_->Find(type_id); }
 
  private:
-  static void EndTransfer(Session& session, uint64_t number, const Status& status, std::vector<std::string> values) {
-    session.Post(wire::Verb::kHandlerDone, number,
-                 wire::Encode(wire::HandlerDone{wire::FromStatus(status), std::move(values)}));
-    session.HandlerEnded();
-  }
-  static bool SharesMemory(const Session& session) { return session.home() == session.generation(); }
-
-  static Status GiveSent(Session& session, const wire::Transfer& m, const plugin::HostTransfers& transfers) {
-    if (!SharesMemory(session)) {
-      if (m.data.size() != m.size)
-        return DataLoss(fmt::format("{} bytes of a part of {} that is sent", m.data.size(), m.size));
-      return transfers.Send(m.channel, m.data.data(), m.size, m.total, m.done);
-    }
-    Session::Bytes bytes;
-    if (m.size != 0) {
-      TENON_ASSIGN_OR_RETURN(bytes, session.MemoryAt(m.place, m.size));
-    }
-    return transfers.Send(m.channel, bytes.data, m.size, m.total, m.done);
-  }
-
-  // Has the caller fill the bytes; when it has, the transfer ends.
-  static Status AskFor(const std::shared_ptr<Session>& session, uint64_t number, const wire::Transfer& m,
-                       const Ref<plugin::HostTransfers>& transfers) {
-    struct Bytes {
-      Session::Bytes shared;
-      std::string own;  // for a process elsewhere
-    };
-    auto bytes = std::make_shared<Bytes>();
-    char* to = nullptr;
-    if (!SharesMemory(*session)) {
-      if (m.size > session->max_message_bytes()) {
-        return ResourceExhausted(fmt::format("{} bytes are received; the most that crosses between machines is {}",
-                                             m.size, session->max_message_bytes()));
+  // Outputs that the device process has in the memory of others keep those.
+  static void ShareMemory(OneDevice& device, const wire::Places& places) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      ArrayStorage& output = *device.outputs[i];
+      if (places[i] == output.place() || output.core()->is_remote()) continue;
+      Ref<ArrayStorage> holder;
+      for (const Ref<ArrayStorage>& argument : device.arguments) {
+        if (!holder) holder = argument->HolderOf(places[i]);
       }
-      bytes->own.resize(m.size);
-      to = bytes->own.data();
-    } else if (m.size != 0) {
-      TENON_ASSIGN_OR_RETURN(bytes->shared, session->MemoryAt(m.place, m.size));
-      to = bytes->shared.data;
+      for (const Ref<ArrayStorage>& other : device.outputs) {
+        // One that keeps nothing itself: none keeps itself by others.
+        if (!holder && other.get() != &output && !other->shares()) holder = other->HolderOf(places[i]);
+      }
+      if (holder) {
+        output.Share(std::move(holder));
+      } else {
+        // It is known to an argument whose own outcome has not been told yet.
+        for (const Ref<ArrayStorage>& argument : device.arguments) output.Share(argument);
+      }
     }
-    transfers->Receive(m.channel, to, m.size).OnReady([session, number, bytes, transfers](const Status& status) {
-      std::vector<std::string> values;
-      if (status.ok() && !SharesMemory(*session)) values.push_back(std::move(bytes->own));
-      EndTransfer(*session, number, status, std::move(values));
-    });
-    return OkStatus();
   }
 
   const Ref<plugin::LoadedExecutable> executable_;
@@ -215,7 +190,6 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
           fmt::format("send and recv callbacks: the device process speaks protocol {}, which has none before {}",
                       session->welcome().protocol, wire::kHasCallbacks));
     }
-    run.transfers = device.transfers;
     run.message.device = device.device->id() - core->base().device;
     for (Argument& argument : device.arguments) {
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, Shared(core, argument));
@@ -235,21 +209,18 @@ Status ProxyLoadedExecutable::Execute(ExecuteRequest& request) {
         storage->NoteKnownTo(session->home());
       }
       if (!defined && !known) waits.push_back(argument.ready);
-      const channel::Arena::Block& block = storage->block();
-      run.message.arguments.push_back({storage->number(),
-                                       {block.piece == nullptr ? 0 : block.piece->number, block.offset},
-                                       argument.memory->id() - core->base().memory,
-                                       argument.exclusive});
+      run.message.arguments.push_back(
+          {storage->number(), storage->place(), argument.memory->id() - core->base().memory, argument.exclusive});
       run.arguments.push_back(std::move(storage));
     }
     run.done = Event::Make();
     run.done->set_helper(helper);
+    if (device.transfers) [[unlikely]]
+      run.callbacks = std::make_shared<DeviceCallbacks>(device.transfers, run.done);
     for (size_t i = 0; i < specs.size(); ++i) {
       const auto size = static_cast<size_t>(SizeBytes(specs[i].array.shape));
       TENON_ASSIGN_OR_RETURN(Ref<ArrayStorage> storage, ArrayStorage::Make(core, size));
-      const channel::Arena::Block& block = storage->block();
-      run.message.outputs.push_back(
-          {storage->number(), {block.piece == nullptr ? 0 : block.piece->number, block.offset}, size});
+      run.message.outputs.push_back({storage->number(), storage->place(), size});
       device.outputs[i] = Buffer::Make(device.device, OutputMemory(*device.device, i), specs[i].array,
                                        Ref<plugin::Storage>(storage), EventRef(run.done));
       run.outputs.push_back(std::move(storage));

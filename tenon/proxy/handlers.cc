@@ -225,16 +225,22 @@ class Host final : public session::HandlerHost {
 
   void Run(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
            std::shared_ptr<PendingExecution> execution) override {
-    RunAside([session = std::move(session), number, call = std::move(call), execution = std::move(execution)] {
+    const Status started = RunAside([session, number, call = std::move(call), execution = std::move(execution)] {
       wire::HandlerDone done;
       Status status;
       const Status contained =
           Contain("a handler", [&] { status = Call(*session, call, execution.get(), done.values); });
       if (status.ok()) status = contained;
-      done.error = wire::FromStatus(status);
-      session->Post(wire::Verb::kHandlerDone, number, wire::Encode(done));
-      session->HandlerEnded();
+      End(*session, number, status, std::move(done));
     });
+    if (!started.ok()) End(*session, number, started, {});
+  }
+
+ private:
+  static void End(Session& session, uint64_t number, const Status& status, wire::HandlerDone done) {
+    done.error = wire::FromStatus(status);
+    session.Post(wire::Verb::kHandlerDone, number, wire::Encode(done));
+    session.HandlerEnded();
   }
 };
 

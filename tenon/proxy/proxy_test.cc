@@ -119,6 +119,26 @@ TEST_F(ProxyTest, DonatedBytesThatOthersSeeStay) {
   EXPECT_THAT(view.elements(), ElementsAre(2, 3, 4, 5));
 }
 
+// A plugin may compute in the memory of what it was given: that is not for others as long as what came of it is there.
+TEST_F(ProxyTest, MemoryOfDonatedArraysStaysWithWhatCameOfThem) {
+  Open();
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable increment, Compile(c(), "increment"));
+  client::ExecuteOptions donate;
+  donate.donate = client::Donate::All();
+  for (int round = 0; round < 200; ++round) {
+    ASSERT_OK_AND_ASSIGN(Buffer x, Floats(c(), {0, 0, 0, 0}));
+    std::vector<Buffer> others;
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_OK_AND_ASSIGN(std::vector<Buffer> out, increment.Execute({&x}, donate));
+      x = std::move(out[0]);
+      if (i % 3 == 0) EXPECT_OK(x.Await());
+      ASSERT_OK_AND_ASSIGN(Buffer other, Floats(c(), {-1, -1, -1, -1}));
+      others.push_back(std::move(other));
+    }
+    ASSERT_THAT(x.ToHost<float>().value(), ElementsAre(10, 10, 10, 10));
+  }
+}
+
 TEST_F(ProxyTest, ErrorsCrossAsTheyAre) {
   Open();
   const Status unknown = Compile(c(), "nonsense").status();

@@ -56,7 +56,16 @@ struct Front::Array {
   Front& front;  // outlives it: whoever keeps an array keeps the front
   const uint64_t number, size;
   channel::Arena::Block block;
-  std::shared_ptr<Session> process;  // that has been told of it
+  std::shared_ptr<Session> process;            // that has been told of it
+  std::vector<std::shared_ptr<Array>> shared;  // whose memory the device process has it in as well
+
+  static std::shared_ptr<Array> HolderOf(const std::shared_ptr<Array>& array, const wire::Place& at) {
+    if (wire::IsWithin(at, array->place(), array->size)) return array;
+    for (const std::shared_ptr<Array>& other : array->shared) {
+      if (std::shared_ptr<Array> holder = HolderOf(other, at)) return holder;
+    }
+    return nullptr;
+  }
 
   uint64_t expected = 0, arrived = 0;  // bytes of uploads
   bool is_output = false;
@@ -109,6 +118,7 @@ class Front::Run final : public session::PendingExecution {
     const auto& outputs = outputs_[message.device];
     if (message.error.code == 0 && message.places.size() != outputs.size())
       return DataLoss("an outcome with another number of outputs");
+    if (message.error.code == 0) ShareMemory(outputs, message.places);
     done_[message.device] = true;
     --left_;
     wire::Executed told;
@@ -127,6 +137,24 @@ class Front::Run final : public session::PendingExecution {
     if (left_ == 0) arguments_.clear();
     return OkStatus();
   }
+  // As ShareMemory of tenon/proxy's executions.
+  void ShareMemory(const std::vector<std::shared_ptr<Array>>& outputs, const wire::Places& places) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i] == outputs[i]->place()) continue;
+      std::shared_ptr<Array> holder;
+      for (const std::shared_ptr<Array>& argument : arguments_) {
+        if (holder == nullptr) holder = Array::HolderOf(argument, places[i]);
+      }
+      for (const std::shared_ptr<Array>& other : outputs) {
+        if (holder == nullptr && other != outputs[i] && other->shared.empty())
+          holder = Array::HolderOf(other, places[i]);
+      }
+      if (holder != nullptr)
+        outputs[i]->shared.push_back(std::move(holder));
+      else
+        outputs[i]->shared = arguments_;
+    }
+  }
   void Fail(const Status& death) override {
     for (size_t d = 0; d < done_.size(); ++d) {
       if (!done_[d]) (void)Complete({static_cast<uint32_t>(d), wire::FromStatus(death), {}, {}});
@@ -143,7 +171,7 @@ class Front::Run final : public session::PendingExecution {
   wire::Execute& message() { return message_; }
   std::vector<std::shared_ptr<Array>>& arguments() { return arguments_; }
   std::vector<std::vector<std::shared_ptr<Array>>>& outputs() { return outputs_; }
-  wire::Callbacks callbacks;
+  AnnouncedCallbacks callbacks;
   size_t missing = 0;  // arguments that are not usable yet; under the front's mutex
 
  private:
@@ -222,6 +250,7 @@ void Front::End(const Status& why) {
   std::shared_ptr<Session> process, loading;
   std::unordered_map<uint64_t, std::shared_ptr<Array>> arrays;
   std::unordered_map<uint64_t, HostCall> calls;
+  std::unordered_map<uint64_t, AnnouncedCallbacks> callbacks;  // which keep this object
   std::deque<Reading> readings;
   std::vector<std::shared_ptr<Run>> waiting;  // for arrays, which they hold in turn
   {
@@ -233,6 +262,7 @@ void Front::End(const Status& why) {
     ++epoch_;
     arrays.swap(arrays_);
     calls.swap(calls_);
+    callbacks.swap(callbacks_);
     readings.swap(readings_);
     const auto take = [&](Array& array) {
       for (std::shared_ptr<Run>& run : std::exchange(array.waiting, {})) waiting.push_back(std::move(run));
@@ -328,8 +358,9 @@ Status Front::Handle(const channel::Ring::Frame& frame) {
       return Drop(m);
     }
     case Verb::kCallbacks: {
-      TENON_ASSIGN_OR_RETURN(wire::Callbacks m, Decode<wire::Callbacks>(frame.message, most));
-      return Callbacks(number, std::move(m));
+      uint64_t memory_bytes = 0;
+      TENON_ASSIGN_OR_RETURN(wire::Callbacks m, Decode<wire::Callbacks>(frame.message, most, &memory_bytes));
+      return Callbacks(number, std::move(m), frame.message.size() + memory_bytes);
     }
     case Verb::kHandlerDone: {
       TENON_ASSIGN_OR_RETURN(const wire::HandlerDone m, Decode<wire::HandlerDone>(frame.message, most));
@@ -441,12 +472,14 @@ void Front::StartProcess(uint64_t epoch, uint64_t number) {
 void Front::ProcessDied(const Status& death) {
   std::lock_guard telling(telling_);
   std::unordered_map<uint64_t, HostCall> calls;
+  std::unordered_map<uint64_t, AnnouncedCallbacks> callbacks;
   {
     std::lock_guard lock(mutex_);
     if (process_ == nullptr || process_->state().ok()) return;  // Told already, or never known.
     process_ = nullptr;
     ++epoch_;
     calls.swap(calls_);
+    callbacks_.swap(callbacks);
   }
   if (options_.log) options_.log(std::string(death.message()));
   (void)pipes_[0]->Send(Verb::kGone, 0, Encode(wire::Gone{wire::FromStatus(death)}));
@@ -540,11 +573,12 @@ Status Front::Drop(const wire::Drop& m) {
   return OkStatus();
 }
 
-Status Front::Callbacks(uint64_t number, wire::Callbacks m) {
+Status Front::Callbacks(uint64_t number, wire::Callbacks m, uint64_t memory_bytes) {
+  auto owed = std::make_shared<Owed>(shared_from_this(), memory_bytes);
   std::lock_guard lock(mutex_);
   if (process_ == nullptr) return OkStatus();  // Nor will its execution be passed on.
   if (callbacks_.size() >= kMaxCallbacks) return DataLoss("callbacks of executions that do not come");
-  callbacks_.emplace(number, std::move(m));
+  callbacks_.insert_or_assign(number, AnnouncedCallbacks{std::move(m), std::move(owed)});
   return OkStatus();
 }
 
@@ -659,7 +693,8 @@ void Front::ForwardOne(const std::shared_ptr<Run>& run) {
   const std::string message = Encode(run->message());
   run->message() = {};
   if (const uint64_t number = process->Register(run); number != 0) {
-    if (!run->callbacks.devices.empty()) process->Post(Verb::kCallbacks, number, Encode(run->callbacks));
+    if (!run->callbacks.message.devices.empty())
+      process->Post(Verb::kCallbacks, number, Encode(run->callbacks.message));
     process->Post(Verb::kExecute, number, message);
   }
   std::vector<std::shared_ptr<Run>> ready;

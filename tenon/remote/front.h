@@ -69,6 +69,11 @@ class Front : public std::enable_shared_from_this<Front> {
     uint64_t number = 0;  // the device process's
     std::vector<wire::Operand> results;
   };
+  // Of an execution that is to come; counted as owed meanwhile.
+  struct AnnouncedCallbacks {
+    wire::Callbacks message;
+    std::shared_ptr<Owed> owed;
+  };
   // The device process, null when there is none, and which one it is of those that there were.
   struct Current {
     std::shared_ptr<session::Session> process;
@@ -108,7 +113,7 @@ class Front : public std::enable_shared_from_this<Front> {
   Status Drop(const wire::Drop& m);
   void CallClient(std::shared_ptr<session::Session> process, uint64_t number, wire::CallHandler call,
                   std::shared_ptr<session::PendingExecution> execution);
-  Status Callbacks(uint64_t number, wire::Callbacks m);
+  Status Callbacks(uint64_t number, wire::Callbacks m, uint64_t memory_bytes);
   Status Transfer(const std::shared_ptr<session::Session>& process, uint64_t number, wire::Transfer m, uint64_t own);
   bool AskClient(HostCall call, wire::Verb verb, const std::string& message);
   Status HandlerDone(uint64_t number, const wire::HandlerDone& m);
@@ -137,7 +142,7 @@ class Front : public std::enable_shared_from_this<Front> {
   std::deque<Reading> readings_;
   std::unordered_map<uint64_t, HostCall> calls_;
   uint64_t next_call_ = 1;
-  std::unordered_map<uint64_t, wire::Callbacks> callbacks_;  // of executions that are to come
+  std::unordered_map<uint64_t, AnnouncedCallbacks> callbacks_;
 };
 
 }  // namespace tenon::remote

@@ -52,8 +52,8 @@ class Server::Completion {
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Report();
   }
 
-  // Waits for the outputs and, when it is there, for the end of the execution.
-  static void Start(const std::shared_ptr<Completion>& self, const client::Event* done) {
+  // Waits for the outputs and for the end of the execution, which goes on when they have failed.
+  static void Start(const std::shared_ptr<Completion>& self, const client::Event& done) {
     const auto watch = [&](const client::Event& event) {
       if (const Result<bool> ready = event.IsReady(); ready.ok() && *ready) {
         if (const Status error = event.Error(); !error.ok()) {
@@ -66,7 +66,7 @@ class Server::Completion {
       if (const Status s = event.OnReady([self](const Status& status) { self->Count(status); }); !s.ok())
         self->Count(s);
     };
-    if (done != nullptr) watch(*done);
+    watch(done);
     for (const std::shared_ptr<Array>& output : self->outputs_) {
       Result<client::Event> ready = output->buffer.ReadyEvent();
       if (ready.ok()) {
@@ -86,7 +86,7 @@ class Server::Completion {
     Status status = error_;
     for (size_t i = 0; i < outputs_.size() && status.ok(); ++i) {
       wire::Place place;
-      status = server_.CopyOut(outputs_[i]->buffer, program_->record.outputs[i], wanted_[i], &place);
+      status = server_.CopyOut(*outputs_[i], program_->record.outputs[i], wanted_[i], &place);
       message.places.push_back(place);
     }
     message.error = wire::FromStatus(status);
@@ -105,8 +105,8 @@ class Server::Completion {
   Status error_;
 };
 
-Status Server::CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
-                       wire::Place* place) {
+Status Server::CopyOut(Array& array, const wire::Parameter& as, const wire::Output& output, wire::Place* place) {
+  const client::Buffer& buffer = array.buffer;
   *place = output.place;
   if (output.size == 0) return OkStatus();
   TENON_ASSIGN_OR_RETURN(const Shape shape, ToShape(as.array));
@@ -116,10 +116,18 @@ Status Server::CopyOut(const client::Buffer& buffer, const wire::Parameter& as, 
   TENON_ASSIGN_OR_RETURN(char* const to, pieces_.At(output.place.piece, output.place.offset, output.size));
   if (const Result<bool> here = buffer.IsOnCpu(); here.ok() && *here) {
     TENON_ASSIGN_OR_RETURN(const uintptr_t from, buffer.UnsafePointer());
-    if (from != reinterpret_cast<uintptr_t>(to)) std::memcpy(to, reinterpret_cast<const void*>(from), output.size);
+    const auto* const bytes = reinterpret_cast<const char*>(from);
+    if (bytes == to) return OkStatus();
+    std::memcpy(to, bytes, output.size);
+    // What the plugin shares the memory of has to stay as long as the output.
+    if (const std::optional<wire::Place> shared = pieces_.Locate(bytes, output.size))
+      *place = *shared;
+    else
+      array.is_own = true;
     return OkStatus();
   }
   const std::optional<client::Layout> layout = ToLayout(as.array);
+  array.is_own = true;
   return buffer.CopyToHost(to, output.size, layout ? &*layout : nullptr);
 }
 
@@ -142,7 +150,6 @@ Result<std::shared_ptr<Server::Array>> Server::Find(const wire::Argument& argume
   const client::Placement where = on != devices_.end() ? client::Placement(on->second) : memory->second;
   const std::optional<client::Layout> layout = ToLayout(parameter.array);
   auto array = std::make_shared<Array>();
-  array->is_view = true;
   Result<client::Buffer> view = client_->ViewOfDeviceMemory(data, shape, where, {}, layout ? &*layout : nullptr);
   if (!view.ok()) {
     // A device with memory of its own, or a type that views do not have: a copy.
@@ -201,6 +208,33 @@ void Server::Erase(const std::vector<uint64_t>& arrays) {
   InPlugin([&] { gone.clear(); });
 }
 
+// Of those that were dropped, what no execution names that waits or begins.
+void Server::EraseDropped() {
+  const auto is_named = [&](const wire::Execute& by, uint64_t array) {
+    for (const wire::DeviceRun& run : by.devices) {
+      for (const wire::Argument& argument : run.arguments) {
+        if (argument.array == array) return true;
+      }
+      for (const wire::Output& output : run.outputs) {
+        if (output.array == array) return true;
+      }
+    }
+    return false;
+  };
+  std::vector<uint64_t> gone;
+  std::erase_if(dropped_, [&](uint64_t array) {
+    for (const wire::Execute* by : beginning_) {
+      if (is_named(*by, array)) return false;
+    }
+    for (const Waiting& by : waiting_) {
+      if (is_named(by.message, array)) return false;
+    }
+    gone.push_back(array);
+    return true;
+  });
+  if (!gone.empty()) Erase(gone);
+}
+
 bool Server::NamesWhatIsToCome(const wire::Execute& m) const {
   const auto is_to_come = [](const wire::Execute& by, uint64_t array) {
     for (const wire::DeviceRun& run : by.devices) {
@@ -241,7 +275,7 @@ void Server::Execute(uint64_t number, wire::Execute m) {
     BeginOrFail(next.number, next.message);
     it = waiting_.begin();
   }
-  if (waiting_.empty() && beginning_.empty()) Erase(std::exchange(dropped_, {}));
+  if (!dropped_.empty()) EraseDropped();
 }
 
 void Server::BeginOrFail(uint64_t number, const wire::Execute& m) {
@@ -301,8 +335,8 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
   if (!program->loaded) return FailedPrecondition("the executable is not loaded");
   const wire::Executable& record = program->record;
   std::vector<std::vector<const client::Buffer*>> arguments(m.devices.size());
-  std::vector<std::shared_ptr<Array>> held;  // while the call lasts
-  std::vector<int64_t> donated;
+  std::vector<std::shared_ptr<Array>> held;                 // while the call lasts
+  std::vector<bool> kept(record.parameters.size(), false);  // on some device
   for (size_t d = 0; d < m.devices.size(); ++d) {
     const wire::DeviceRun& run = m.devices[d];
     if (run.arguments.size() != record.parameters.size() || run.outputs.size() != record.outputs.size())
@@ -310,8 +344,8 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
     for (size_t i = 0; i < run.arguments.size(); ++i) {
       TENON_ASSIGN_OR_RETURN(std::shared_ptr<Array> array, Find(run.arguments[i], record.parameters[i], run.device));
       if (!array->error.ok()) return array->error;
-      // What the host has made stays the host's: the plugin may not write there.
-      if (d == 0 && run.arguments[i].donated && !array->is_view) donated.push_back(static_cast<int64_t>(i));
+      // In the host's memory the plugin may not write, nor where it is not known yet whose it is.
+      if (!run.arguments[i].donated || !array->is_own) kept[i] = true;
       arguments[d].push_back(&array->buffer);
       held.push_back(std::move(array));
     }
@@ -339,13 +373,16 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
     context = std::make_shared<client::ExecuteContext>(std::move(made));
     options.context = context.get();
   }
+  std::vector<int64_t> donated;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) donated.push_back(static_cast<int64_t>(i));
+  }
   if (!donated.empty()) options.donate = client::Donate::Only(std::move(donated));
   if (!callbacks.devices.empty() && callbacks.devices.size() != m.devices.size())
     return DataLoss("an execution with callbacks for another number of devices than it has");
   for (size_t d = 0; d < callbacks.devices.size(); ++d) AddCallbacks(number, d, callbacks.devices[d], options);
   std::vector<std::vector<client::Buffer>> outputs(m.devices.size());
   std::vector<client::Event> done(m.devices.size());
-  const bool want_done = record.outputs.empty() || context != nullptr || !callbacks.devices.empty();
   if (m.devices.size() == 1) {
     if (record.assignment.empty() || program->loaded->num_devices() != 1) {
       const auto on = devices_.find(m.devices[0].device);
@@ -353,15 +390,14 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
       options.device = on->second;
     }
     outputs[0].resize(record.outputs.size());
-    TENON_RETURN_IF_ERROR(InPlugin([&] {
-      return program->loaded->ExecuteInto(arguments[0], outputs[0], options, want_done ? done.data() : nullptr);
-    }));
+    TENON_RETURN_IF_ERROR(
+        InPlugin([&] { return program->loaded->ExecuteInto(arguments[0], outputs[0], options, done.data()); }));
   } else {
-    options.want_done_events = want_done;
+    options.want_done_events = true;
     TENON_ASSIGN_OR_RETURN(client::Execution execution,
                            InPlugin([&] { return program->loaded->ExecuteOnDevices(arguments, options); }));
     outputs = std::move(execution.outputs);
-    if (want_done) done = std::move(execution.done);
+    done = std::move(execution.done);
   }
   for (size_t d = 0; d < m.devices.size(); ++d) {
     for (const wire::Argument& argument : m.devices[d].arguments) {
@@ -376,7 +412,7 @@ Status Server::Begin(uint64_t number, const wire::Execute& m, const std::shared_
     }
     Completion::Start(std::make_shared<Completion>(*this, number, static_cast<uint32_t>(d), program, std::move(results),
                                                    m.devices[d].outputs, context),
-                      want_done ? &done[d] : nullptr);
+                      done[d]);
   }
   return OkStatus();
 }

@@ -1,9 +1,11 @@
 // The host's handlers for custom calls: the plugin gets a stub for each, which has the host run it.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -18,7 +20,6 @@
 
 namespace tenon::server {
 
-using std::chrono_literals::operator""ms;
 using wire::Encode;
 using wire::Verb;
 
@@ -273,19 +274,21 @@ Status Server::AskHost(const Message& message) {
   // Which call into the plugin may be waiting for this one: the own thread's, else whichever lasts as long.
   uint64_t waits = call_into_plugin_;
   for (;;) {
-    Status status;
     {
       std::lock_guard lock(turn_mutex_);
       if (beginning_now_ == waits) beginning_now_ = 0;
       waits = beginning_now_;
-      if (!reading_ || (beginning_now_ == 0 && !read_.empty())) status = CallReader();
+      const bool wanted = !reading_ || (beginning_now_ == 0 && !read_.empty());
+      const Status status = wanted ? CallReader() : OkStatus();
+      if (!status.ok() && call_into_plugin_ != 0 && !reading_ && idle_readers_ == 0) {
+        // This thread is who would read the answer, and the host may be at work on what is ours.
+        std::fprintf(stderr, "tenon-device-server: %s\n", status.ToString().c_str());
+        std::fflush(nullptr);
+        ::_exit(2);
+      }
     }
     std::unique_lock lock(calls_mutex_);
-    if (call.answered.wait_for(lock, status.ok() ? kSeemsToWait : 0ms, [&] { return call.done; })) return call.status;
-    if (!status.ok()) {
-      calls_.erase(number);
-      return status;
-    }
+    if (call.answered.wait_for(lock, kSeemsToWait, [&] { return call.done; })) return call.status;
   }
 }
 

@@ -144,11 +144,9 @@ Status Server::Handle(const channel::Ring::Frame& frame) {
     }
     case Verb::kDrop: {
       TENON_DECODE(Drop);
-      if (waiting_.empty() && beginning_.empty()) {
-        Erase(m.arrays);
-      } else {  // What waits may name them, what begins may make them.
-        dropped_.insert(dropped_.end(), m.arrays.begin(), m.arrays.end());
-      }
+      // What waits may name them, what begins may make them.
+      dropped_.insert(dropped_.end(), m.arrays.begin(), m.arrays.end());
+      EraseDropped();
       return OkStatus();
     }
     case Verb::kDropExecutable: {

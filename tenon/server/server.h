@@ -41,8 +41,8 @@ class Server {
   // An array that the host knows by number.
   struct Array {
     client::Buffer buffer;
-    Status error;  // instead of the buffer
-    bool is_view = false;
+    Status error;                     // instead of the buffer
+    std::atomic<bool> is_own{false};  // its memory is known to be the plugin's
   };
   struct Program {
     std::optional<client::LoadedExecutable> loaded;
@@ -66,6 +66,7 @@ class Server {
   template <class Call>
   auto InPlugin(const Call& call);
   void Erase(const std::vector<uint64_t>& arrays);
+  void EraseDropped();
   Status Handle(const channel::Ring::Frame& frame);
   /// Answers `number` with what `work` gives, on a thread of its own.
   void Aside(uint64_t number, std::function<Result<std::string>()> work);
@@ -92,8 +93,7 @@ class Server {
                const wire::Callbacks& callbacks);
   void AddCallbacks(uint64_t number, size_t device, const wire::Channels& channels, client::ExecuteOptions& options);
   Result<std::shared_ptr<Array>> Find(const wire::Argument& argument, const wire::Parameter& parameter, int device);
-  Status CopyOut(const client::Buffer& buffer, const wire::Parameter& as, const wire::Output& output,
-                 wire::Place* place);
+  Status CopyOut(Array& array, const wire::Parameter& as, const wire::Output& output, wire::Place* place);
 
   void RegisterHandler(const wire::RegisterHandler& m);
   /// Has the host run handler `index` of those that it registered; on whatever thread the plugin calls it.

@@ -22,9 +22,9 @@ using wire::Verb;
 namespace {
 
 constexpr size_t kOutputTail = 2048;
-// A thread that waits for an outcome looks for replies itself until none has come for so long: being woken twice costs
-// more.
-constexpr int64_t kLookNs = 20'000;
+// A thread that waits for an outcome looks for replies itself until none has come for so long, and for no longer than
+// that: being woken twice costs more.
+constexpr int64_t kLookNs = 20'000, kMostLookNs = 200'000;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -89,7 +89,7 @@ void ProcessSession::ReadReplies() {
     Status status = link_.replies().WaitReadable();
     if (status.ok()) {
       std::lock_guard lock(reading_);
-      status = TakeReplies([] { return true; });
+      status = TakeReplies();
     }
     if (status.ok()) continue;
     // Cancelled: the process is gone, and all that it said has been read.
@@ -100,48 +100,56 @@ void ProcessSession::ReadReplies() {
   while (!dead()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   {
     std::lock_guard lock(reading_);  // The last reply may still be in the hands of another thread.
+    for (; !rests_.empty(); rests_.pop_front()) (void)Contain("listeners", rests_.front());
     FailAll();
   }
   if (options_.on_death) options_.on_death(state());
 }
 
-// Handles those that have come, while `wanted()`. Who calls it has reading_.
-Status ProcessSession::TakeReplies(const std::function<bool()>& wanted) {
-  thread_local channel::Ring::Frame frame;
-  while (wanted()) {
+// Handles those that have come. With reading_.
+Status ProcessSession::TakeReplies() {
+  for (;;) {
+    // What others left to this thread comes before what has come since.
+    for (; !rests_.empty(); rests_.pop_front()) (void)Contain("listeners", rests_.front());
+    if (broken_) return Cancelled("the device process broke the protocol");
     bool more = false;
-    TENON_RETURN_IF_ERROR(Contain("a reply", [&]() -> Status {
-      TENON_ASSIGN_OR_RETURN(more, link_.replies().TryRead(frame));
+    Status status = Contain("a reply", [&]() -> Status {
+      TENON_ASSIGN_OR_RETURN(more, link_.replies().TryRead(frame_));
       return OkStatus();
-    }));
-    if (!more) break;
-    TENON_RETURN_IF_ERROR(Deliver(frame));
+    });
+    if (status.ok() && more) status = Deliver(frame_);
+    broken_ = !status.ok() && status.code() != Code::kCancelled;
+    if (!status.ok() || !more) return status;
   }
-  return OkStatus();
 }
 
-void ProcessSession::ReadFor(const std::function<bool()>& wanted) {
+void ProcessSession::ReadFor(const std::function<bool()>& wanted, const std::function<std::function<void()>()>& rest) {
   static const bool alone = std::thread::hardware_concurrency() < 2;
   if (alone || IsReading() || forked()) return;
   const std::unique_lock lock(reading_, std::try_to_lock);
-  if (!lock) return;  // Somebody reads already.
+  if (!lock || broken_) return;  // Somebody reads already.
   if (look_credit_ == 0 && ++looks_ % kLooksPerTry != 0) return;
   link_.replies().BeginLooking();
   Status status;
-  uint64_t seen = progress();
-  for (int64_t until = NowNs() + kLookNs; status.ok() && wanted();) {
-    for (int i = 0; i < 16 && status.ok() && wanted(); ++i) status = TakeReplies(wanted);
-    const int64_t now = NowNs();
-    if (progress() != seen) {
-      seen = progress();
-      until = now + kLookNs;
-    } else if (now >= until) {
-      break;
+  const int64_t start = NowNs();
+  for (int64_t seen = start, now = start; status.ok() && wanted() && now < seen + kLookNs && now < start + kMostLookNs;
+       now = NowNs()) {
+    bool more = false;
+    for (int i = 0; i < 16 && status.ok() && wanted(); ++i) {
+      status = Contain("a reply", [&]() -> Status {
+        TENON_ASSIGN_OR_RETURN(more, link_.replies().TryReadWhole(frame_));
+        return more ? Deliver(frame_) : OkStatus();
+      });
+      if (more) seen = NowNs();
     }
   }
-  link_.replies().EndLooking();
   look_credit_ = wanted() ? std::max(look_credit_ - 1, 0) : std::min(look_credit_ + 1, kMaxLookCredit);
-  if (!status.ok() && status.code() != Code::kCancelled) Kill(fmt::format("broke the protocol: {}", status.message()));
+  broken_ = !status.ok();
+  if (broken_) Kill(fmt::format("broke the protocol: {}", status.message()));
+  std::function<void()> left = rest();
+  const bool nudge = left != nullptr;
+  if (nudge) rests_.push_back(std::move(left));
+  link_.replies().EndLooking(nudge);
 }
 
 void ProcessSession::Announce(const std::shared_ptr<channel::Piece>& piece) {
@@ -153,6 +161,7 @@ void ProcessSession::Announce(const std::shared_ptr<channel::Piece>& piece) {
 
 void ProcessSession::Forget(uint32_t piece) {
   if (forked()) return;
+  FlushDrops();  // Of arrays in it.
   std::lock_guard lock(send_mutex_);
   if (announced_.erase(piece) != 0) PostLocked(Verb::kDropPiece, 0, wire::Encode(wire::DropPiece{piece}));
 }

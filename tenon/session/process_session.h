@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,7 +38,7 @@ class ProcessSession final : public Session {
 
   void Announce(const std::shared_ptr<channel::Piece>& piece) override;
   void Forget(uint32_t piece) override;
-  void ReadFor(const std::function<bool()>& wanted) override;
+  void ReadFor(const std::function<bool()>& wanted, const std::function<std::function<void()>()>& rest) override;
   Result<Bytes> MemoryAt(const wire::Place& place, uint64_t size_bytes) override;
   void End() override;
   void Kill(const std::string& reason) override;
@@ -54,7 +55,7 @@ class ProcessSession final : public Session {
   }
   Status HandleOther(const channel::Ring::Frame& frame) override;
   void ReadReplies();
-  Status TakeReplies(const std::function<bool()>& wanted);
+  Status TakeReplies();
   void Watch();
   bool ReadOutput();
   bool Hangs();
@@ -66,6 +67,9 @@ class ProcessSession final : public Session {
   const Process process_;
   channel::Pieces pieces_;
   std::mutex reading_;  // of replies: whoever takes them from the ring and handles them; guards what follows
+  channel::Ring::Frame frame_;
+  bool broken_ = false;  // by the other side: nothing more is taken
+  std::deque<std::function<void()>> rests_;
   int look_credit_ = kMaxLookCredit, looks_ = 0;
   // Our own pieces that the device process knows; under send_mutex_.
   std::unordered_map<uint32_t, std::weak_ptr<channel::Piece>> announced_;

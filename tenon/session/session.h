@@ -114,7 +114,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Handles on this thread what the device process says, for a moment and while `wanted()`, where that spares waiting
   /// for the session's own thread. Does nothing on that thread.
-  virtual void ReadFor(const std::function<bool()>& wanted) {}
+  /// What `rest` then gives, unless it is null, is run on the session's thread before what comes later is handled.
+  virtual void ReadFor(const std::function<bool()>& wanted, const std::function<std::function<void()>()>& rest) {}
 
   /// Ends the process.
   virtual void End() = 0;

@@ -48,6 +48,9 @@ inline constexpr uint8_t kLanes = 2;
 inline constexpr uint64_t kAttachMagic = 0x314e4f4e4554ab01;
 enum class ProfileStep : uint8_t { kStart, kStop };
 
+/// Whether a place lies among the `size_bytes` from `block` on.
+inline bool IsWithin(const Place& place, const Place& block, uint64_t size_bytes);
+
 /// The number of a kind of message.
 enum class Verb : uint32_t {
   kNone = 0,
@@ -67,6 +70,10 @@ const char* VerbName(Verb verb);
   }                                                           \
   ;
 #include "tenon/wire/schema.def"
+
+inline bool IsWithin(const Place& place, const Place& block, uint64_t size_bytes) {
+  return place.piece == block.piece && place.offset >= block.offset && place.offset - block.offset < size_bytes;
+}
 
 /// Calls visit(field name, field) for every field of a record, in order.
 #define TENON_RECORD(Name)                                           \

@@ -299,12 +299,12 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
     TENON_RETURN_IF_ERROR(StartOrEnd(task->run));
     task->started = true;
   }
-  device.done = task->done();
+  device.done = task->ended();
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     // An argument's storage, taken over, speaks of the work that made the argument until now.
     static_cast<VulkanStorage&>(*task->run.outputs[i]).SetSubmitted(submit);
     device.outputs[i] =
-        plugin::Buffer::Make(&ours, OutputMemory(ours, i), info().outputs[i].array, task->run.outputs[i], device.done);
+        plugin::Buffer::Make(&ours, OutputMemory(ours, i), info().outputs[i].array, task->run.outputs[i], task->done());
   }
   SmallVector<plugin::EventRef, 8> waits;
   if (!submit) {
@@ -419,7 +419,7 @@ Status VulkanLoadedExecutable::ExecuteGlobally(plugin::ExecuteRequest& request) 
       waits.push_back(device.arguments[i].ready);
       run->arguments[i][number] = device.arguments[i].storage;
     }
-    device.done = run->done();
+    device.done = run->ended();
   }
   // Nothing fails from here on: the arguments are the run's.
   for (plugin::DeviceExecution& device : request.devices) {
