@@ -355,7 +355,6 @@ TEST_F(ProxyTest, OptionsGoWhereTheyBelong) {
   EXPECT_THAT(NewClient(missing).status().ToString(), HasSubstr("/no/such/plugin.so"));
 }
 
-// Ends the process at random moments while threads compile, upload, execute and download. TENON_KILL_ROUNDS: how often.
 // --- Send and receive callbacks, which are the host's.
 
 client::SendCallback Taking(std::function<Status(std::vector<float>)> take) {
@@ -484,6 +483,7 @@ TEST_F(ProxyTest, SandboxTakesMorePaths) {
   EXPECT_OK(out[0].Await());
 }
 
+// Ends the process at random moments while threads compile, upload, execute and download. TENON_KILL_ROUNDS: how often.
 TEST_F(ProxyTest, KilledAtRandom) {
   const int rounds = testing::KillRounds(20);
   Open();

@@ -39,7 +39,7 @@ struct [[gnu::packed]] PathRule {
 
 uint64_t RightsOfVersion(int version) {
   if (version >= 5) return (1 << 16) - 1;
-  if (version >= 3) return (1 << 15) - 1;
+  if (version >= kTruncationVersion) return (1 << 15) - 1;
   if (version == 2) return (1 << 14) - 1;
   return (1 << 13) - 1;
 }

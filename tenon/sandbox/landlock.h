@@ -5,6 +5,9 @@
 
 namespace tenon::sandbox {
 
+/// The first version that sees files emptied.
+inline constexpr int kTruncationVersion = 3;
+
 /// The version of Landlock that the kernel has; 0: none.
 int LandlockVersion();
 

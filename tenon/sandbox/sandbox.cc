@@ -59,12 +59,14 @@ Paths PathsOfPlugin(const std::string& plugin) {
   std::error_code ignored;
   const std::filesystem::path file = std::filesystem::canonical(plugin, ignored);
   paths.readable.push_back(file);
-  // Of its folder only what may be a part of it: it may be anybody's.
-  for (const std::filesystem::path& folder : {file.parent_path(), std::filesystem::path(plugin).parent_path()}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      const std::string name = entry.path().filename();
-      if (name.ends_with(".so") || name.find(".so.") != name.npos) paths.readable.push_back(entry.path());
-    }
+  // Of its folder only what may be a part of it: it may be anybody's. What lies elsewhere is no part, whatever links
+  // there.
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".so") && name.find(".so.") == name.npos) continue;
+    const std::filesystem::path target = std::filesystem::canonical(entry.path(), ignored);
+    if (target.parent_path() == file.parent_path() && std::filesystem::is_regular_file(target, ignored))
+      paths.readable.push_back(target);
   }
   const char* libraries = std::getenv("LD_LIBRARY_PATH");
   for (std::string_view rest = libraries == nullptr ? "" : libraries; !rest.empty();) {
@@ -81,7 +83,7 @@ Status Enter(const Paths& paths) {
     return FailedPrecondition(fmt::format("cannot enter the sandbox: {}", std::strerror(errno)));
   TENON_RETURN_IF_ERROR(RestrictFiles(paths));
   TENON_RETURN_IF_ERROR(DropCapabilities());
-  return RestrictCalls();
+  return RestrictCalls(/*no_truncation=*/LandlockVersion() < kTruncationVersion);
 }
 
 }  // namespace tenon::sandbox

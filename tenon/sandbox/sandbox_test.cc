@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -11,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +25,8 @@
 #include <functional>
 #include <string>
 #include <thread>
+
+#include "tenon/sandbox/filter.h"
 
 namespace tenon::sandbox {
 namespace {
@@ -96,6 +101,48 @@ TEST_F(SandboxTest, OpensNoOtherFile) {
   EXPECT_EQ(std::filesystem::file_size(Path("secret")), 5u);
 }
 
+// What has a library's name and lies elsewhere is no part of the plugin.
+TEST_F(SandboxTest, LinksLeadNowhereElse) {
+  std::filesystem::create_symlink("/", Path("all.so"));
+  std::filesystem::create_symlink("/etc/passwd", Path("users.so"));
+  std::filesystem::create_directory(Path("folder.so"));
+  std::ofstream(Path("folder.so/secret")) << "bytes";
+  EXPECT_EQ(Confined([] { return Opened("/etc/passwd", O_RDONLY); }), "Permission denied");
+  EXPECT_EQ(Confined([&] { return Opened(Path("folder.so/secret"), O_RDONLY); }), "Permission denied");
+  std::filesystem::create_symlink(Path("libpart.so.1"), Path("libpart.so"));
+  EXPECT_EQ(Confined([&] { return Opened(Path("libpart.so"), O_RDONLY); }), "done");
+}
+
+TEST_F(SandboxTest, ChangesNothingThatItMayRead) {
+  const std::string plugin = Path("libplugin.so");
+  const auto with = [&](const std::function<long(int)>& change) {
+    return Confined([&] { return Said(change(::open(plugin.c_str(), O_RDONLY | O_CLOEXEC))); });
+  };
+  const char* const refused = "Operation not permitted";
+  EXPECT_EQ(with([](int fd) { return ::fchmod(fd, 04755); }), refused);
+  EXPECT_EQ(with([](int fd) { return ::fchown(fd, 1, 1); }), refused);
+  EXPECT_EQ(with([](int fd) { return ::fsetxattr(fd, "user.mark", "x", 1, 0); }), refused);
+  EXPECT_EQ(with([](int fd) {
+              int flags = 0;
+              return ::ioctl(fd, 0x40086602, &flags);  // FS_IOC_SETFLAGS
+            }),
+            refused);
+  EXPECT_NE(Confined([&] { return Opened(plugin, O_RDONLY | O_TRUNC); }), "done");
+  EXPECT_EQ(std::filesystem::file_size(plugin), 5u);
+}
+
+// For kernels whose Landlock does not see files emptied.
+TEST_F(SandboxTest, FilterKeepsFilesFromBeingEmptied) {
+  const Paths all{{}, {folder_}};
+  const auto opened = [&](int how) {
+    return Confined([&] { return RestrictCalls(true).ok() ? Opened(Path("given"), how) : "no filter"; }, all);
+  };
+  EXPECT_EQ(opened(O_RDWR), "done");
+  EXPECT_EQ(opened(O_RDWR | O_TRUNC), "Operation not permitted");
+  EXPECT_EQ(opened(O_RDONLY | O_TRUNC), "Operation not permitted");
+  EXPECT_EQ(std::filesystem::file_size(Path("given")), 5u);
+}
+
 TEST_F(SandboxTest, OpensWhatIsNamed) {
   EXPECT_EQ(Confined([&] { return Opened(Path("given"), O_RDONLY); }, {{Path("given")}, {}}), "done");
   EXPECT_EQ(Confined([&] { return Opened(Path("given"), O_WRONLY); }, {{Path("given")}, {}}), "Permission denied");
@@ -109,8 +156,23 @@ TEST_F(SandboxTest, HasNoNetworkAndReachesNoOtherProcess) {
   const char* const refused = "Operation not permitted";
   for (const int family : {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK})
     EXPECT_EQ(Confined([&] { return Said(::socket(family, SOCK_STREAM, 0)); }), refused) << family;
+  EXPECT_EQ(Confined([] {
+              int ends[2];
+              return Said(::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+            }),
+            refused);
   EXPECT_EQ(Confined([] { return Said(::syscall(425, 8, nullptr)); }), refused);  // io_uring_setup
   const int parent = ::getpid();
+  EXPECT_EQ(Confined([&] {
+              int ends[2];
+              return Said(::pipe(ends) == 0 ? ::fcntl(ends[0], F_SETOWN, parent) : 0);
+            }),
+            refused);
+  EXPECT_EQ(Confined([&] {
+              const cpu_set_t all = {};
+              return Said(::sched_setaffinity(parent, sizeof(all), &all));
+            }),
+            refused);
   EXPECT_EQ(Confined([&] { return Said(::kill(parent, 0)); }), refused);
   EXPECT_EQ(Confined([&] { return Said(::ptrace(PTRACE_ATTACH, parent, 0, 0)); }), refused);
   EXPECT_EQ(Confined([&] {

@@ -25,7 +25,7 @@ class Session;
 /// alone.
 Status StartThread(std::function<void()> work);
 
-/// An execution that a device process has been asked for. Outcomes are told by the session's reply thread.
+/// An execution that a device process has been asked for. Outcomes are told by whoever reads replies.
 class PendingExecution {
  public:
   virtual ~PendingExecution() = default;
@@ -81,12 +81,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Bytes of messages that the channel has not had room for yet.
   size_t waiting_bytes() const { return overflow_bytes_.load(std::memory_order_relaxed); }
 
-  /// Asks and waits. The error is the device process's answer, or its death. Not for the reply thread.
+  /// Asks and waits. The error is the device process's answer, or its death. Not while handling a reply.
   template <class Message>
   Result<std::string> Call(const Message& message) {
     return CallEncoded(Message::kVerb, wire::Encode(message));
   }
-  /// Asks; `then` gets the answer on the reply thread, or what is wrong at once.
+  /// Asks; `then` gets the answer on the thread that reads it, or what is wrong at once.
   using Then = std::function<void(Result<std::string>)>;
   void CallThen(wire::Verb verb, std::string_view message, Then then);
   /// Sends without waiting, however full the channel is; nothing happens when the process is gone, but where arrays are
@@ -134,7 +134,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Messages that are not every session's. The default refuses them.
   virtual Status HandleOther(const channel::Ring::Frame& frame);
 
-  /// A message of the device process, on the reply thread. Fails when it breaks the rules.
+  /// A message of the device process, of one thread at a time. Fails when it breaks the rules.
   Status Deliver(const channel::Ring::Frame& frame);
   /// The process is gone: from now on nothing is begun. FailAll must follow once nobody writes into arrays any more.
   void Die(const Status& death);
