@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kOutputTail = 2048;
 // A thread that waits for an outcome looks for replies itself until none has come for so long, and for no longer than
-// that: being woken twice costs more.
-constexpr int64_t kLookNs = 20'000, kMostLookNs = 200'000;
+// that: being woken costs up to 50 us, of the device process as well, which looks for its next request for less.
+constexpr int64_t kLookNs = 100'000, kMostLookNs = 400'000;
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
