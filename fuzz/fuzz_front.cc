@@ -268,6 +268,11 @@ class Session {
           done.device = static_cast<uint32_t>(in_.OneIn(16) ? in_.U8() : d);
           if (in_.OneIn(4)) done.error = {13, "failed"};
           done.places.resize(in_.OneIn(16) ? in_.Below(9) : m->devices[d].outputs.size());
+          // Or where others lie, or nothing does.
+          for (size_t i = 0; i < done.places.size() && i < m->devices[d].outputs.size(); ++i) {
+            const size_t of = in_.OneIn(4) ? in_.Below(m->devices[d].outputs.size()) : i;
+            if (!in_.OneIn(8)) done.places[i] = m->devices[d].outputs[of].place;
+          }
           for (const wire::Output& output : m->devices[d].outputs) {
             const Result<session::Session::Bytes> memory = stub->MemoryAt(output.place, output.size);
             if (memory.ok()) std::memset(memory->data, 'o', std::min<uint64_t>(output.size, 4096));
