@@ -34,6 +34,7 @@ class Coverage {
       whole_.push_back({0, extent});
     }
     Visit(k_.seq);
+    JoinPieces();
     const int components = IsComplex(k_.buffers[buf_].type) ? 2 : 1;
     for (int c = 0; c < components; ++c) {
       if (!Covers(boxes_[c], whole_) && !Covers(runs_[c])) return false;
@@ -83,6 +84,31 @@ class Coverage {
     for (size_t d = 0; d < k_.outer; ++d) {
       if (dims[d].empty()) return;
     }
+    AddPlaces(store, dims);
+    const bool fixed = std::all_of(store.at.begin(), store.at.end(), [](const Axis& a) { return a.start == kNone; });
+    if (fixed) pieces_.push_back({&store, {dims.begin(), dims.end()}});
+  }
+
+  /// Stores to the same places of the dims, each of a part of them that is a box: together they are one of all, however
+  /// the parts lie.
+  void JoinPieces() {
+    Box all;
+    for (const Dim& d : k_.dims) all.push_back({0, d.extent.Value(params_)});
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const Store& first = *pieces_[i].store;
+      std::vector<Box> boxes;
+      for (size_t j = i; j < pieces_.size(); ++j) {
+        const Store& store = *pieces_[j].store;
+        if (pieces_[j].joined || store.component != first.component || store.at != first.at) continue;
+        pieces_[j].joined = true;
+        boxes.push_back(pieces_[j].dims);
+      }
+      if (boxes.size() > 1 && Covers(boxes, all)) AddPlaces(first, {all.begin(), all.end()});
+    }
+  }
+
+  /// Where the store writes while the dims run through these places.
+  void AddPlaces(const Store& store, const std::vector<Interval>& dims) {
     std::vector<Part> parts;
     for (const Axis& axis : store.at) {
       std::optional<Part> part = PartOf(axis, dims);
@@ -285,6 +311,12 @@ class Coverage {
   int64_t elements_ = 1;
   Box whole_;
   std::vector<const Loop*> around_;
+  struct Piece {
+    const Store* store;
+    Box dims;
+    bool joined = false;
+  };
+  std::vector<Piece> pieces_;
   std::vector<Box> boxes_[2];  // By component.
   RunUnion runs_[2];
 };

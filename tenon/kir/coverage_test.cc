@@ -70,6 +70,23 @@ TEST(Coverage, PartsThatAddUp) {
   EXPECT_TRUE(WritesAllOf(kDims, "[7] stride [1]", kOne, Stage("d0", "d0*2") + Stage("d1", "d1*2 + 1")));
 }
 
+// A centre and four strips around it, each as long as the side that it lies at but for one end, in more rows than are
+// gone through one by one.
+TEST(Coverage, PinwheelsOfBoxes) {
+  const std::string dims = "  dim d0 parallel 30000\n  dim d1 parallel 7\n  dim d2 parallel 5\n";
+  const auto written = [&](const std::string& last_strip) {
+    std::string seq;
+    for (const std::string domain : {"d0 [0, 2), d1 [0, 6)", "d0 [0, 29000), d1 [6, 7)", "d0 [29000, 30000), d1 [3, 7)",
+                                     last_strip.c_str(), "d0 [2, 29000), d1 [3, 6)"}) {
+      seq += "  stage (d0, d1, d2) domain " + domain + " {\n    store b0[d0*35 + d1*5 + d2] = %0\n  }\n";
+    }
+    return WritesAllOf(dims, "[1050000] stride [1]", kOne, seq);
+  };
+  EXPECT_TRUE(written("d0 [2, 30000), d1 [0, 3)"));
+  EXPECT_FALSE(written("d0 [3, 30000), d1 [0, 3)"));
+  EXPECT_FALSE(written("d0 [2, 30000), d1 [0, 3), d2 [0, 4)"));
+}
+
 TEST(Coverage, TeethThatFillEachOthersGaps) {
   // More rows than are gone through one by one, and edges that part them.
   const std::string dims =

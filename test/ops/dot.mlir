@@ -84,3 +84,14 @@ func.func @main() {
   check.expect_eq_const %0, dense<0.0> : tensor<1x3x2x3xf32>
   func.return
 }
+
+// -----
+
+// Nor does a product over nothing, of elements of more than a word.
+func.func @main() {
+  %a = stablehlo.constant dense<> : tensor<0x3xcomplex<f64>>
+  %b = stablehlo.constant dense<> : tensor<2x0xcomplex<f64>>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [1] : (tensor<0x3xcomplex<f64>>, tensor<2x0xcomplex<f64>>) -> tensor<3x2xcomplex<f64>>
+  check.expect_eq_const %0, dense<(0.0, 0.0)> : tensor<3x2xcomplex<f64>>
+  func.return
+}

@@ -67,7 +67,10 @@ Literal SplatLiteral(DType type, uint64_t bits) {
   const int width = DTypeBits(type);
   // structural: bits of a byte
   if (IsSigned(type) && width < 8 && (bits >> (width - 1) & 1) != 0) bits |= ~uint64_t{0} << width;
-  return MakeLiteral(std::string(reinterpret_cast<const char*>(&bits), static_cast<size_t>(ByteWidth(type))), true);
+  // Of complex types the bits are those of the real part, which may be all that there is room for.
+  std::string bytes(static_cast<size_t>(ByteWidth(type)), '\0');
+  std::memcpy(bytes.data(), &bits, std::min(sizeof(bits), bytes.size()));
+  return MakeLiteral(std::move(bytes), true);
 }
 
 uint64_t ElementBits(DType type, const char* memory) {

@@ -134,7 +134,8 @@ NodeId CopyOf(Program& program, NodeId id, std::unordered_map<NodeId, NodeId>& c
 Block CopyOf(Program& program, const Block& block, std::unordered_map<NodeId, NodeId>& copies);
 
 Literal MakeLiteral(std::string bytes, bool splat);
-/// One value of a type of at most 64 bits, given by its significant bits as in KIR's literals.
+/// One value of a type, given by its significant bits as in KIR's literals; of types of more than 64 bits the first
+/// ones, and zeros behind them.
 Literal SplatLiteral(DType type, uint64_t bits);
 /// The significant bits of the element at `memory`, zero-extended: what KIR's literals hold. Types narrower than a byte
 /// take a whole one in memory, sign-extended when they have a sign. At most 8 bytes.
