@@ -609,6 +609,11 @@ Status Front::Execute(uint64_t number, wire::Execute m, uint64_t memory_bytes) {
         std::lock_guard lock(mutex_);
         arrays_.emplace(argument.array, array);
       }
+      // It would wait for itself, and nobody parts them.
+      for (const auto& own : run->outputs()) {
+        if (std::find(own.begin(), own.end(), array) != own.end())
+          return DataLoss(fmt::format("an execution that reads array {}, which it is to make", argument.array));
+      }
       argument.place = array->place();
       run->arguments().push_back(std::move(array));
     }

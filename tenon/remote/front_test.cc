@@ -177,6 +177,16 @@ TEST_F(FrontTest, FramesThatWereNeverSentCannotHaveBeenReceived) {
 }
 
 // However short the message is: what it asks for takes memory only within the session's limits.
+TEST_F(FrontTest, ExecutionsThatReadWhatTheyMakeAreRefused) {
+  Open();
+  wire::Execute m;
+  m.devices.resize(2);
+  m.devices[0].outputs.push_back({66, {}, 16});
+  m.devices[1].arguments.push_back({66, {}, 0, false});
+  Say(1, m);
+  EXPECT_THAT(Why(), HasSubstr("reads array 66, which it is to make"));
+}
+
 TEST_F(FrontTest, ExecutionsOfNothingTakeBoundedMemory) {
   SessionLimits limits;
   limits.ahead_bytes = 1 << 20;
