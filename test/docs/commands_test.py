@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the commands of Tenon's programs and the Python that the documentation shows, and compares its C++ with the files that it names: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
+import ctypes
 import argparse
 import os
 import re
@@ -22,6 +23,7 @@ NEEDS = {
     r'xla_cpu': 'the plugin xla_cpu (pip install xla-cpu-pjrt)',
     r'-p tpu': 'libtpu',
     r'train\.py': 'JAX for the same Python',
+    r'--sandbox': 'a kernel with Landlock',
 }
 # What no machine runs as it stands.
 NOT_RUN = {
@@ -113,6 +115,8 @@ class Commands(unittest.TestCase):
             return any(line.split()[0] in ('cpu', 'xla_cpu') for line in found.splitlines())
         if 'JAX' in need:
             return subprocess.run(['python', '-c', 'import jax'], capture_output=True, env=self.env).returncode == 0
+        if 'Landlock' in need:
+            return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0  # landlock_create_ruleset, asked for its version
         return False
 
     def test_python(self):
