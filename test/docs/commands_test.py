@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands of Tenon's programs and the Python that the documentation shows, and compares its C++ with the files that it names: commands_test.py --bin FOLDER --root CHECKOUT [--plugins FOLDERS]."""
-import ctypes
 import argparse
+import ctypes
 import os
 import re
 import shutil
