@@ -176,7 +176,6 @@ TEST_F(FrontTest, FramesThatWereNeverSentCannotHaveBeenReceived) {
   EXPECT_THAT(Why(), HasSubstr("says that it received 1000 frames"));
 }
 
-// However short the message is: what it asks for takes memory only within the session's limits.
 TEST_F(FrontTest, ExecutionsThatReadWhatTheyMakeAreRefused) {
   Open();
   wire::Execute m;
@@ -187,6 +186,7 @@ TEST_F(FrontTest, ExecutionsThatReadWhatTheyMakeAreRefused) {
   EXPECT_THAT(Why(), HasSubstr("reads array 66, which it is to make"));
 }
 
+// However short the message is: what it asks for takes memory only within the session's limits.
 TEST_F(FrontTest, ExecutionsOfNothingTakeBoundedMemory) {
   SessionLimits limits;
   limits.ahead_bytes = 1 << 20;
