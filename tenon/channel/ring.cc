@@ -73,16 +73,20 @@ void Ring::Put(const char* bytes, size_t size) {
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(data_ + at, bytes, first);
   std::memcpy(data_, bytes + first, size - first);
-  position_.store(position_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+  Advance(size);
 }
 
 void Ring::Take(char* bytes, size_t size) {
+  Peek(bytes, size);
+  Advance(size);
+}
+
+void Ring::Peek(char* bytes, size_t size) const {
   if (size == 0) return;
   const size_t at = Position() & (capacity_ - 1);
   const size_t first = std::min<size_t>(size, capacity_ - at);
   std::memcpy(bytes, data_ + at, first);
   std::memcpy(bytes + first, data_, size - first);
-  position_.store(position_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
 }
 
 // The other side says that it sleeps and looks once more; we publish and look whether it sleeps. Both in one order.
@@ -232,10 +236,7 @@ Result<bool> Ring::TryReadWhole(Frame& frame) {
   wire::FrameHeader header;
   if (readable < sizeof(header)) return false;
   // Only looked at: what is read is read again, and checked then.
-  const uint64_t at = Position() & (capacity_ - 1);
-  const size_t first = std::min<size_t>(sizeof(header), capacity_ - at);
-  std::memcpy(&header, data_ + at, first);
-  std::memcpy(reinterpret_cast<char*>(&header) + first, data_, sizeof(header) - first);
+  Peek(reinterpret_cast<char*>(&header), sizeof(header));
   if (readable - sizeof(header) < header.size) return false;
   return TryRead(frame);
 }

@@ -77,6 +77,8 @@ class Ring {
   Status WaitWritable();
   void Put(const char* bytes, size_t size);
   void Take(char* bytes, size_t size);
+  void Peek(char* bytes, size_t size) const;
+  void Advance(size_t size) { position_.store(Position() + size, std::memory_order_relaxed); }
   void PublishWritten();
   void PublishRead();
   Status ReadExactly(char* bytes, size_t size);

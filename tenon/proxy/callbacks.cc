@@ -16,12 +16,8 @@ using session::Session;
 namespace {
 
 void Answer(Session& session, uint64_t number, const Status& status, std::vector<std::string> values) {
-  session.Post(wire::Verb::kHandlerDone, number,
-               wire::Encode(wire::HandlerDone{wire::FromStatus(status), std::move(values)}));
-  session.HandlerEnded();
+  session.EndCall(number, {wire::FromStatus(status), std::move(values)});
 }
-
-bool SharesMemory(const Session& session) { return session.home() == session.generation(); }
 
 }  // namespace
 
@@ -78,7 +74,7 @@ Status DeviceCallbacks::Run(const std::shared_ptr<Session>& session, uint64_t nu
 }
 
 Status DeviceCallbacks::GiveSent(Session& session, const wire::Transfer& m) {
-  if (!SharesMemory(session)) {
+  if (!session.shares_memory()) {
     if (m.data.size() != m.size)
       return DataLoss(fmt::format("{} bytes of a part of {} that is sent", m.data.size(), m.size));
     return transfers_->Send(m.channel, m.data.data(), m.size, m.total, m.done);
@@ -98,7 +94,7 @@ Status DeviceCallbacks::AskFor(const std::shared_ptr<Session>& session, uint64_t
   };
   auto bytes = std::make_shared<Bytes>();
   char* to = nullptr;
-  if (!SharesMemory(*session)) {
+  if (!session->shares_memory()) {
     if (m.size > session->max_message_bytes()) {
       return ResourceExhausted(fmt::format("{} bytes are received; the most that crosses between machines is {}",
                                            m.size, session->max_message_bytes()));
@@ -111,7 +107,7 @@ Status DeviceCallbacks::AskFor(const std::shared_ptr<Session>& session, uint64_t
   }
   transfers_->Receive(m.channel, to, m.size).OnReady([session, number, bytes](const Status& status) {
     std::vector<std::string> values;
-    if (status.ok() && !SharesMemory(*session)) values.push_back(std::move(bytes->own));
+    if (status.ok() && !session->shares_memory()) values.push_back(std::move(bytes->own));
     Answer(*session, number, status, std::move(values));
   });
   return OkStatus();

@@ -152,7 +152,7 @@ struct Views {
 Status Call(Session& session, const wire::CallHandler& call, PendingExecution* execution,
             std::vector<std::string>& results_out) {
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<ffi_host::CallSite> site, FindSite(call));
-  const bool by_value = session.home() != session.generation();  // Its arrays are at a server.
+  const bool by_value = !session.shares_memory();  // Its arrays are at a server.
   if (by_value && call.values.size() != call.operands.size())
     return DataLoss(fmt::format("{} values for {} operands", call.values.size(), call.operands.size()));
   if (call.operands.size() + call.results.size() > policy::kMaxHandlerArrays) {
@@ -239,8 +239,7 @@ class Host final : public session::HandlerHost {
  private:
   static void End(Session& session, uint64_t number, const Status& status, wire::HandlerDone done) {
     done.error = wire::FromStatus(status);
-    session.Post(wire::Verb::kHandlerDone, number, wire::Encode(done));
-    session.HandlerEnded();
+    session.EndCall(number, done);
   }
 };
 

@@ -837,10 +837,7 @@ Status Front::SendReadings() {
 
 void Front::CallClient(std::shared_ptr<Session> process, uint64_t number, wire::CallHandler call,
                        std::shared_ptr<session::PendingExecution> execution) {
-  const auto refuse = [&](const Status& status) {
-    process->Post(Verb::kHandlerDone, number, Encode(wire::HandlerDone{wire::FromStatus(status), {}}));
-    process->HandlerEnded();
-  };
+  const auto refuse = [&](const Status& status) { process->EndCall(number, {wire::FromStatus(status), {}}); };
   call.execution = execution == nullptr ? 0 : execution->OwnNumber(call.execution);
   for (const std::vector<wire::Operand>* list : {&call.operands, &call.results}) {
     uint64_t left = options_.limits.max_message_bytes / 2;
@@ -910,10 +907,7 @@ Status Front::Transfer(const std::shared_ptr<Session>& process, uint64_t number,
   m.place = {};
   if (refused.ok() && !AskClient(std::move(call), Verb::kTransfer, Encode(m)))
     refused = Unavailable("the session is over");
-  if (!refused.ok()) {
-    process->Post(Verb::kHandlerDone, number, Encode(wire::HandlerDone{wire::FromStatus(refused), {}}));
-    process->HandlerEnded();
-  }
+  if (!refused.ok()) process->EndCall(number, {wire::FromStatus(refused), {}});
   return OkStatus();
 }
 
@@ -942,8 +936,7 @@ Status Front::HandlerDone(uint64_t number, const wire::HandlerDone& m) {
       std::memcpy(memory->data, m.values[i].data(), result.size);
     }
   }
-  call.process->Post(Verb::kHandlerDone, call.number, Encode(told));
-  call.process->HandlerEnded();
+  call.process->EndCall(call.number, told);
   return OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // Executions: arguments by number or by place, and what becomes of the outputs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <span>
@@ -20,6 +21,20 @@ namespace {
 Result<Shape> ToShape(const wire::Array& array) {
   if (array.dtype >= kNumDTypes) return DataLoss(fmt::format("there is no element type {}", array.dtype));
   return Shape{static_cast<DType>(array.dtype), Dims(array.dims.begin(), array.dims.end())};
+}
+
+bool Makes(const wire::Execute& execution, uint64_t array) {
+  return std::any_of(execution.devices.begin(), execution.devices.end(), [&](const wire::DeviceRun& run) {
+    return std::any_of(run.outputs.begin(), run.outputs.end(),
+                       [&](const wire::Output& output) { return output.array == array; });
+  });
+}
+
+bool Reads(const wire::Execute& execution, uint64_t array) {
+  return std::any_of(execution.devices.begin(), execution.devices.end(), [&](const wire::DeviceRun& run) {
+    return std::any_of(run.arguments.begin(), run.arguments.end(),
+                       [&](const wire::Argument& argument) { return argument.array == array; });
+  });
 }
 
 std::optional<client::Layout> ToLayout(const wire::Array& array) {
@@ -210,17 +225,7 @@ void Server::Erase(const std::vector<uint64_t>& arrays) {
 
 // Of those that were dropped, what no execution names that waits or begins.
 void Server::EraseDropped() {
-  const auto is_named = [&](const wire::Execute& by, uint64_t array) {
-    for (const wire::DeviceRun& run : by.devices) {
-      for (const wire::Argument& argument : run.arguments) {
-        if (argument.array == array) return true;
-      }
-      for (const wire::Output& output : run.outputs) {
-        if (output.array == array) return true;
-      }
-    }
-    return false;
-  };
+  const auto is_named = [](const wire::Execute& by, uint64_t array) { return Makes(by, array) || Reads(by, array); };
   std::vector<uint64_t> gone;
   std::erase_if(dropped_, [&](uint64_t array) {
     for (const wire::Execute* by : beginning_) {
@@ -236,21 +241,13 @@ void Server::EraseDropped() {
 }
 
 bool Server::NamesWhatIsToCome(const wire::Execute& m) const {
-  const auto is_to_come = [](const wire::Execute& by, uint64_t array) {
-    for (const wire::DeviceRun& run : by.devices) {
-      for (const wire::Output& output : run.outputs) {
-        if (output.array == array) return true;
-      }
-    }
-    return false;
-  };
   for (const wire::DeviceRun& run : m.devices) {
     for (const wire::Argument& argument : run.arguments) {
       for (const wire::Execute* by : beginning_) {
-        if (is_to_come(*by, argument.array)) return true;
+        if (Makes(*by, argument.array)) return true;
       }
       for (const Waiting& by : waiting_) {
-        if (is_to_come(by.message, argument.array)) return true;
+        if (Makes(by.message, argument.array)) return true;
       }
     }
   }

@@ -41,8 +41,8 @@ class PendingExecution {
   virtual void Blame() {}
   /// What the caller attached to the execution under this type, or null.
   virtual void* UserData(int64_t type_id) const { return nullptr; }
-  /// Has one of its callbacks send or receive, without keeping the caller waiting; posts the outcome and then calls
-  /// session->HandlerEnded(), unless it gives an error: DATA_LOSS for what the execution has no callback for.
+  /// Has one of its callbacks send or receive, without keeping the caller waiting; ends it by session->EndCall, unless
+  /// it gives an error: DATA_LOSS for what the execution has no callback for.
   virtual Status Transfer(const std::shared_ptr<Session>& session, uint64_t number, wire::Transfer message) {
     return DataLoss("an execution without callbacks sends or receives");
   }
@@ -56,7 +56,7 @@ class HandlerHost {
   virtual ~HandlerHost() = default;
   /// Tells a new device process of the handlers there are; it hears of later ones, too.
   virtual void Tell(const std::shared_ptr<Session>& session) = 0;
-  /// Runs a handler without keeping the caller waiting, posts the outcome and then calls session->HandlerEnded().
+  /// Runs a handler without keeping the caller waiting, and ends the call by session->EndCall.
   /// `execution` may be null.
   virtual void Run(std::shared_ptr<Session> session, uint64_t number, wire::CallHandler call,
                    std::shared_ptr<PendingExecution> execution) = 0;
@@ -97,8 +97,15 @@ class Session : public std::enable_shared_from_this<Session> {
   uint64_t Register(std::shared_ptr<PendingExecution> execution);
   /// The device process need not keep these arrays; told with the next message, or soon.
   void DropLater(uint64_t array, uint64_t size_bytes);
-  /// A handler that HandlerHost::Run was given has ended.
+  /// The outcome of a call that HandlerHost::Run or PendingExecution::Transfer was given.
+  void EndCall(uint64_t number, const wire::HandlerDone& done) {
+    Post(wire::Verb::kHandlerDone, number, wire::Encode(done));
+    HandlerEnded();
+  }
+  /// Such a call has ended without an outcome that anybody waits for.
   void HandlerEnded() { handlers_running_.fetch_sub(1, std::memory_order_relaxed); }
+  /// Whether its arrays lie in memory of this process, too.
+  bool shares_memory() const { return home() == generation(); }
 
   /// Makes a piece known to the device process before messages that name it.
   virtual void Announce(const std::shared_ptr<channel::Piece>& piece) = 0;
