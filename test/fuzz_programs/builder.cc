@@ -31,12 +31,35 @@ int64_t Builder::FreshExtent() {
       {127, 128, 129, 255, 256, 257, 511, 512, 513, 1001, 4095, 4096, 4097, 65535, 65536, 65537});
 }
 
-Dims Builder::AnyDims(int64_t max_rank) {
+Dims Builder::FillingDims(int64_t max_rank) {
   Dims dims;
+  const int64_t rank = 1 + random.Pick(max_rank);
+  for (int64_t room = limits.elements >> random.Pick(4), left = rank; left > 0; --left) {
+    // What remains is shared out by chance, so that long and short dims stand in any order.
+    const double share = left == 1 ? 1 : static_cast<double>(1 + random.Pick(19)) / 10 / static_cast<double>(left);
+    const auto extent = static_cast<int64_t>(std::pow(static_cast<double>(room), share));
+    dims.push_back(std::clamp<int64_t>(extent, 1, room));
+    room /= dims.back();
+  }
+  random.Shuffle(dims);
+  return dims;
+}
+
+Dims Builder::AnyDims(int64_t max_rank) {
+  if (limits.filling && !random.Chance(4)) return FillingDims(max_rank);
+  Dims dims;
+  // An extent of nothing leaves the others as small: strides are made of them.
+  int64_t total = 1;
+  const auto fits = [&](int64_t extent) {
+    if (total * std::max<int64_t>(extent, 1) > limits.elements) return false;
+    total *= std::max<int64_t>(extent, 1);
+    dims.push_back(extent);
+    return true;
+  };
   for (int64_t r = random.Pick(max_rank + 1); r > 0; --r) {
-    int64_t extent = Extent();
-    for (int tries = 0; tries < 4 && Count(dims) * extent > limits.elements; ++tries) extent = Extent();
-    dims.push_back(Count(dims) * extent > limits.elements ? 1 : extent);
+    bool found = fits(Extent());
+    for (int tries = 0; tries < 4 && !found; ++tries) found = fits(Extent());
+    if (!found) fits(1);
   }
   return dims;
 }

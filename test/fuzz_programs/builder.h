@@ -16,6 +16,7 @@ struct Limits {
   int64_t elements = 600;      ///< Of one value.
   int64_t work = 60'000;       ///< Elements that one op may compute, all trips of the loops around it counted.
   bool large_extents = false;  ///< Extents above 100.
+  bool filling = false;        ///< Arguments have nearly as many elements as they may, in any number of dims.
   int64_t rank = 4;            ///< Of arguments; ops make more of it.
   int depth = 2;               ///< Of regions that a loop or a branch may stand in.
   bool approximate = false;    ///< Rounding and transcendental functions, compared by their error bounds.
@@ -113,6 +114,7 @@ class Builder {
 
  private:
   int64_t FreshExtent();
+  Dims FillingDims(int64_t max_rank);
   /// What is in `v` under other dims, cut or repeated.
   Value Remoulded(const Value& v, const Dims& dims);
 

@@ -118,11 +118,17 @@ Limits LimitsOf(uint64_t seed) {
     limits.work = huge ? 900'000 : 400'000;
     limits.large_extents = true;
   }
+  if (random.Chance(60)) {
+    limits.elements = random.OneOf<int64_t>({20'000, 150'000, 150'000, 1'200'000});
+    limits.work = 4 * limits.elements;
+    limits.rank = random.OneOf<int64_t>({3, 4, 5, 7, 9});
+    limits.large_extents = limits.filling = true;
+  }
   limits.approximate = random.Chance(6);
   limits.specials = random.Chance(8);
   limits.rare_types = random.Chance(4);
   limits.rounds = random.Chance(3);
-  if (random.Chance(10)) limits.rank = 8;
+  if (!limits.filling && random.Chance(10)) limits.rank = 8;
   if (random.Chance(8)) limits.depth = 4;
   return limits;
 }
@@ -156,7 +162,7 @@ std::string GenerateProgram(uint64_t seed) {
   Builder b(seed, LimitsOf(seed));
   Conditions conditions{.data_seed = seed, .specials = b.limits.specials};
   std::vector<Value> arguments;
-  const bool many = b.random.Chance(40);
+  const bool many = !b.limits.filling && b.random.Chance(40);
   for (int64_t n = many ? 20 + b.random.Pick(50) : 1 + b.random.Pick(5); n > 0; --n) {
     Value v{fmt::format("%arg{}", arguments.size()),
             arguments.empty() && b.random.Chance(2) ? TypeOf(DType::kF32) : b.AnyType(),
@@ -169,7 +175,8 @@ std::string GenerateProgram(uint64_t seed) {
     b.values().push_back(v);
   }
   const bool large = b.limits.elements > 10'000;
-  const int64_t ops = large                 ? 2 + b.random.Pick(10)
+  const int64_t ops = b.limits.filling      ? 1 + b.random.Pick(5)
+                      : large                 ? 2 + b.random.Pick(10)
                       : b.random.Chance(80) ? 80 + b.random.Pick(120)
                       : b.random.Chance(12) ? 25 + b.random.Pick(40)
                                             : 2 + b.random.Pick(18);

@@ -175,6 +175,9 @@ void AddPad(Builder& b) {
     low.push_back(b.random.Chance(3) ? 0 : b.random.Between(-3, 4));
     high.push_back(b.random.Chance(3) ? 0 : b.random.Between(-3, 4));
     interior.push_back(b.random.Chance(4) ? b.random.Pick(4) : 0);
+    // As wide as the array itself, too.
+    if (b.limits.large_extents && b.random.Chance(5)) low[d] = b.random.Between(-v.dims[d] / 2, v.dims[d]);
+    if (b.limits.large_extents && b.random.Chance(5)) high[d] = b.random.Between(-v.dims[d] / 2, v.dims[d]);
   }
   const Value with = b.random.Chance(2) ? b.Splat(v.type, {}, 0) : b.Match(v.type, {});
   const Value p = PadOf(b, v, with, low, high, interior);
