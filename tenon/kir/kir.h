@@ -239,7 +239,8 @@ struct Step {
 
 /// How the kernel may be cut into pieces that run in any order, side by side. The dims in `dims` (a prefix of
 /// Kernel::dims, all kParallel) are numbered row-major as one flat index; piece i covers flat indices [i*grain,
-/// min((i+1)*grain, total)). Depends on extents alone. No dims: one piece.
+/// min((i+1)*grain, total)). Without outer dims, d0 alone stands for the first dim of every stage, each cut where the
+/// piece ends or it does, and the total is the largest of their extents. Depends on extents alone. No dims: one piece.
 struct Split {
   DimMask dims = 0;
   Size grain = Size::Of(1);
@@ -289,7 +290,10 @@ Result<Graph> ParseGraph(std::string_view text);
 /// on all outer dims. A node that uses a carry, or a buffer that a loop's body writes, must not leave that loop either.
 std::vector<DimMask> DependentDims(const Kernel& kernel);
 
-/// Product of the split dims' extents (1 without), and the number of pieces.
+/// The dims that stages are cut along, each for itself (Split): the different ones that stages begin with, ascending;
+/// empty where the split dims are common to all.
+SmallVector<DimId, 4> StageCuts(const Kernel& kernel);
+/// Points of the flat index that the split numbers (1 without), and the number of pieces.
 int64_t SplitTotal(const Kernel& kernel, const int64_t* params);
 int64_t NumPieces(const Kernel& kernel, const int64_t* params);
 /// Bytes of all kLocal buffers, each rounded up to 64; they lie in `scratch` in the order of Kernel::buffers.

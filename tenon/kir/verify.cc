@@ -471,15 +471,18 @@ class Verifier {
       if (k_.dims[static_cast<size_t>(d)].kind != DimKind::kParallel) return Bad("split: d{} is not parallel", d);
     }
     if (count <= k_.outer) return OkStatus();
-    // It cuts inner dims as well: each step must be a loop nest that begins with them, and nothing may connect the
-    // pieces.
+    // It cuts inner dims as well: each step must be a loop nest that begins with them, or with one of its own in the
+    // place of d0, and nothing may connect the pieces.
+    const bool each_its_own = k_.outer == 0 && count == 1;
     for (const Step& step : k_.seq) {
       const auto* stage = std::get_if<Stage>(&step.is);
       if (stage == nullptr) return Bad("split: a loop cannot be cut, but d{} is not an outer dim", count - 1);
       for (int i = 0; k_.outer + i < count; ++i) {
-        if (static_cast<size_t>(i) >= stage->dims.size() || stage->dims[static_cast<size_t>(i)] != k_.outer + i) {
-          return Bad("split: a stage does not begin with d{}", k_.outer + i);
+        if (static_cast<size_t>(i) < stage->dims.size()) {
+          const DimId first = stage->dims[static_cast<size_t>(i)];
+          if (first == k_.outer + i || (each_its_own && k_.dims[first].kind == DimKind::kParallel)) continue;
         }
+        return Bad("split: a stage does not begin with d{}", k_.outer + i);
       }
     }
     for (const Buffer& b : k_.buffers) {

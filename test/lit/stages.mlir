@@ -56,3 +56,23 @@ module @columns {
     return %1, %2 : tensor<40xf32>, tensor<40xf32>
   }
 }
+
+// -----
+
+// Stages with dims of their own are cut along those, all by one range.
+// CHECK: kernel v1
+// CHECK: stage ([[A:d[0-9]+]]) {
+// CHECK: stage ([[B:d[0-9]+]]) {
+// CHECK-NEXT: store b0[[[B]] + 3]
+// CHECK: split (d0)
+module @edges {
+  func.func @main(%x: tensor<3000xf32>) -> tensor<3000xf32> {
+    %0 = stablehlo.slice %x [0:3] : (tensor<3000xf32>) -> tensor<3xf32>
+    %1 = stablehlo.negate %0 : tensor<3xf32>
+    %2 = stablehlo.slice %x [0:2997] : (tensor<3000xf32>) -> tensor<2997xf32>
+    %3 = stablehlo.slice %x [3:3000] : (tensor<3000xf32>) -> tensor<2997xf32>
+    %4 = stablehlo.subtract %2, %3 : tensor<2997xf32>
+    %5 = stablehlo.concatenate %1, %4, dim = 0 : (tensor<3xf32>, tensor<2997xf32>) -> tensor<3000xf32>
+    return %5 : tensor<3000xf32>
+  }
+}

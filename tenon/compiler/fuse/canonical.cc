@@ -287,58 +287,70 @@ int64_t PointsPerVector(const kir::Kernel& k, DimId dim) {
   return points;
 }
 
-/// Whether two stores into one buffer never meet at different places of dim 0.
-bool KeepToTheirRows(const kir::Kernel& k, const kir::Store& a, const kir::Store& b) {
-  if (a.at == b.at) return true;
+/// A store, and the dim that its stage begins with.
+struct StoreAlong {
+  const kir::Store* store;
+  DimId along;
+};
+
+/// Whether two stores into one buffer never meet at different places of the dims that their stages begin with.
+bool KeepToTheirRows(const kir::Kernel& k, const StoreAlong& x, const StoreAlong& y) {
+  const kir::Store &a = *x.store, &b = *y.store;
+  if (x.along == y.along && a.at == b.at) return true;
   if (a.at.size() != 1 || b.at.size() != 1 || a.at[0].start != kir::kNone || b.at[0].start != kir::kNone) return false;
   struct Span {
     int64_t low, high;
   };
-  // What an access reaches, at dim 0's first place or everywhere.
-  const auto reach = [&](const kir::Axis& axis, bool everywhere) {
+  // What an access reaches, at the first place of the dim that is cut or everywhere.
+  const auto reach = [&](const StoreAlong& s, bool everywhere) {
+    const kir::Axis& axis = s.store->at[0];
     Span span{axis.offset.baked, axis.offset.baked};
     for (const kir::Term& t : axis.terms) {
-      if (t.dim == 0 && !everywhere) continue;
+      if (t.dim == s.along && !everywhere) continue;
       const int64_t by = t.coef.baked * (k.dims[t.dim].extent.baked - 1);
       (by < 0 ? span.low : span.high) += by;
     }
     return span;
   };
-  const Span all_a = reach(a.at[0], true), all_b = reach(b.at[0], true);
+  const Span all_a = reach(x, true), all_b = reach(y, true);
   if (all_a.high < all_b.low || all_b.high < all_a.low) return true;
-  const int64_t row = CoefOf(a.at[0], 0);
-  if (row <= 0 || CoefOf(b.at[0], 0) != row) return false;
-  const Span one_a = reach(a.at[0], false), one_b = reach(b.at[0], false);
+  const int64_t row = CoefOf(a.at[0], x.along);
+  if (row <= 0 || CoefOf(b.at[0], y.along) != row) return false;
+  const Span one_a = reach(x, false), one_b = reach(y, false);
   return std::max(one_a.high, one_b.high) - std::min(one_a.low, one_b.low) < row;
 }
 
-/// Several stages can be cut along the dim that all of them begin with, when none reads what another writes and what
-/// they write one over the other stays in one piece.
+/// Several stages can be cut along the dims that they begin with, when none reads what another writes and what they
+/// write one over the other stays in one piece.
 void SplitStages(kir::Kernel& k, int64_t piece_bytes) {
-  int64_t row_points = 0;
+  int64_t points = 0, total = 1;
   int64_t multiple = 1;
-  std::vector<const kir::Store*> stores;
+  std::vector<StoreAlong> stores;
   for (const kir::Step& step : k.seq) {
     const auto& stage = std::get<kir::Stage>(step.is);
-    if (stage.dims.empty() || stage.dims[0] != 0 || k.dims[0].kind != kir::DimKind::kParallel) return;
+    if (stage.dims.empty() || k.dims[stage.dims[0]].kind != kir::DimKind::kParallel) return;
+    const DimId along = stage.dims[0];
     for (const kir::Store& s : stage.stores) {
       if (s.order != kir::StoreOrder::kDisjoint || s.combine >= 0) return;
-      for (const kir::Store* other : stores) {
-        if (other->buf == s.buf && !KeepToTheirRows(k, s, *other)) return;
+      const StoreAlong here = {&s, along};
+      for (const StoreAlong& other : stores) {
+        if (other.store->buf == s.buf && !KeepToTheirRows(k, here, other)) return;
       }
-      stores.push_back(&s);
+      stores.push_back(here);
     }
-    row_points += ExtentsOf(k, stage, true) / std::max<int64_t>(1, k.dims[0].extent.baked);
+    points += ExtentsOf(k, stage, true);
+    total = std::max(total, k.dims[along].extent.baked);
     // Where nothing else runs side by side, neighbours along the dim do, in lanes.
     const bool lanes = std::none_of(stage.dims.begin() + 1, stage.dims.end(),
                                     [&](DimId d) { return k.dims[d].kind == kir::DimKind::kParallel; });
-    const bool columns = !stage.reduces.empty() && ReadsColumns(k, 0);
+    const bool columns = !stage.reduces.empty() && ReadsColumns(k, along);
     if (lanes) multiple = std::max(multiple, columns ? policy::kColumns : policy::kPointsTogether);
   }
   for (const kir::Read& r : k.reads) {
     if (k.buffers[r.buf].kind == kir::BufKind::kOut) return;
   }
   k.split.dims = 1;
+  const int64_t row_points = points / total;
   const int64_t rows = piece_bytes / std::max<int64_t>(1, row_points * policy::kStagePointBytes);
   if (row_points < policy::kPointsTogether) multiple = std::max(multiple, policy::kPointsTogether);
   k.split.grain = Size::Of(std::max(multiple, rows / multiple * multiple));

@@ -89,8 +89,24 @@ bool Analysis::Uses(const Store& store, uint32_t id) const {
 
 std::vector<DimMask> DependentDims(const Kernel& kernel) { return internal::Analysis(kernel).dims(); }
 
+SmallVector<DimId, 4> StageCuts(const Kernel& kernel) {
+  SmallVector<DimId, 4> cuts;
+  if (kernel.outer != 0 || kernel.split.dims != 1) return cuts;
+  for (const Step& step : kernel.seq) {
+    const auto* stage = std::get_if<Stage>(&step.is);
+    if (stage == nullptr || stage->dims.empty()) return {};
+    if (std::ranges::find(cuts, stage->dims[0]) == cuts.end()) cuts.push_back(stage->dims[0]);
+  }
+  std::ranges::sort(cuts);
+  return cuts.size() > 1 ? cuts : SmallVector<DimId, 4>();
+}
+
 int64_t SplitTotal(const Kernel& kernel, const int64_t* params) {
   int64_t total = 1;
+  if (const auto cuts = StageCuts(kernel); !cuts.empty()) {
+    for (DimId d : cuts) total = std::max(total, kernel.dims[d].extent.Value(params));
+    return total;
+  }
   for (size_t i = 0; i < kernel.dims.size(); ++i) {
     if (kernel.split.dims >> i & 1) total *= kernel.dims[i].extent.Value(params);
   }

@@ -17,13 +17,9 @@ namespace {
 // splitmix64: the same everywhere, unlike the distributions of <random>.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  uint64_t Bits() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  // Seeds are scattered over the cycle of states: neighbours on it would draw the same numbers, one later each.
+  explicit Random(uint64_t seed) : state_(Scatter(Scatter(seed + 1))) {}
+  uint64_t Bits() { return Scatter(state_ += 0x9e3779b97f4a7c15u); }
   int64_t Below(int64_t n) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(n)); }
   int64_t Between(int64_t lo, int64_t hi) { return lo + Below(hi - lo + 1); }
   bool Chance(int percent) { return Below(100) < percent; }
@@ -33,6 +29,12 @@ class Random {
   }
 
  private:
+  static uint64_t Scatter(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
   uint64_t state_;
 };
 
@@ -77,7 +79,7 @@ class Generator {
     } else if (what == 8 && options_.scatters) {
       Scatter();
     } else {
-      Boxes();
+      random_.Chance(50) ? Boxes() : NestsOfTheirOwn();
     }
     return Finish();
   }
@@ -385,6 +387,22 @@ class Generator {
     b_.AddStage(first);
     b_.AddStage(second);
     MaybeSplit(dims, true);
+  }
+
+  // Stages that share nothing but what they read, each cut along a dim of its own.
+  void NestsOfTheirOwn() {
+    std::vector<DimId> first;
+    for (int64_t n = random_.Between(2, 3); n > 0; --n) {
+      const std::vector<DimId> dims = NewDims(random_.Between(1, 2));
+      if (first.empty()) first = {dims[0]};
+      Stage stage;
+      SetDims(stage, dims);
+      Pool pool = Leaves(WithOuter(dims));
+      Grow(pool, random_.Between(1, options_.max_nodes / 2));
+      StoreTo(stage, WithOuter(dims), pool.back());
+      b_.AddStage(stage);
+    }
+    MaybeSplit(first, b_.kernel().outer == 0);
   }
 
   // Adds a reduction of a random kind over `x`; its result.

@@ -125,6 +125,7 @@ class Checker {
     for (size_t i = 0; i < k_.dims.size(); ++i) {
       if (k_.split.dims >> i & 1) total = Times(total, dims_[i].hi + 1);
     }
+    for (const kir::DimId d : kir::StageCuts(k_)) total = std::max(total, dims_[d].hi + 1);
     return total > INT64_MAX / 2 ? InvalidArgument("it has too many points") : OkStatus();
   }
 
