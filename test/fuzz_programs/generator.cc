@@ -176,7 +176,7 @@ std::string GenerateProgram(uint64_t seed) {
   }
   const bool large = b.limits.elements > 10'000;
   const int64_t ops = b.limits.filling      ? 1 + b.random.Pick(5)
-                      : large                 ? 2 + b.random.Pick(10)
+                      : large               ? 2 + b.random.Pick(10)
                       : b.random.Chance(80) ? 80 + b.random.Pick(120)
                       : b.random.Chance(12) ? 25 + b.random.Pick(40)
                                             : 2 + b.random.Pick(18);

@@ -22,8 +22,8 @@ void FunctionEmitter::EmitStage(const kir::Stage& stage) {
   std::copy(std::begin(range_), std::end(range_), saved);
   if (!cuts_.empty()) {
     const DimId first = stage.dims[0];
-    range_[first] = {fn_->getArg(2), b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, fn_->getArg(3),
-                                                              SizeValue(k_.dims[first].extent))};
+    range_[first] = {fn_->getArg(2),
+                     b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, fn_->getArg(3), SizeValue(k_.dims[first].extent))};
   }
   Value* inside = nullptr;
   for (const kir::Range& r : stage.domain) {
