@@ -137,7 +137,7 @@ Id Scalars::Lower(const kir::Node& node, DType in_type, std::span<const Id> in) 
   Id v = LowerOperation(node, in_type, in);
   if (!constant) return v;
   // What follows from constants alone may come out as a zero.
-  if (node.type == DType::kF32 || node.type == DType::kF64) v = Opaque(FloatBits(node.type), v);
+  if (IsFloat(node.type)) v = Opaque(FloatBits(node.type), v);
   constants_.insert({w_.function(), v});
   return v;
 }
