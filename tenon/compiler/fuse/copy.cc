@@ -60,6 +60,19 @@ std::optional<DType> UntouchedAs(DType type) {
   }
 }
 
+/// The view with its dims in the order of memory, longest stride first.
+View InMemoryOrder(const View& view) {
+  SmallVector<size_t, 8> order;
+  for (size_t d = 0; d < view.dims.size(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return view.strides[x] > view.strides[y]; });
+  View sorted = view;
+  for (size_t i = 0; i < order.size(); ++i) {
+    sorted.dims[i] = view.dims[order[i]];
+    sorted.strides[i] = view.strides[order[i]];
+  }
+  return sorted;
+}
+
 /// The view in ascending addresses, and the axis of each dim that runs against them.
 View Ascending(View view, const SmallVector<kir::Axis, 4>& at, SmallVector<kir::Axis, 4>& turned) {
   turned = at;
@@ -114,8 +127,12 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   const int64_t elements = NumElements(to.dims);
   if (elements == 0) return;
   // What moves as a whole may turn out to be there already.
-  const bool whole = from.strides == to.strides && IsDense(from);
-  if (p_.target->kind == target::Kind::kGpu && !whole && to.dims.size() <= policy::kMaxCopyDims) {
+  const bool whole = from.strides == to.strides && IsDense(InMemoryOrder(from));
+  if (whole) {
+    out.push_back({plan::CopyStep{Slot(InMemoryOrder(from)), Slot(InMemoryOrder(to))}});
+    return;
+  }
+  if (p_.target->kind == target::Kind::kGpu && to.dims.size() <= policy::kMaxCopyDims) {
     View bits_from = from, bits_to = to;
     bits_from.dtype = bits_to.dtype = MovedAs(p_, to.dtype);
     if (KernelCanHold(p_, bits_to.dtype)) {
@@ -127,7 +144,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   const bool large = elements * ByteWidth(to.dtype) >= policy::kMinCopyKernelBytes;
   const double step = large ? 0 : CopyCycles(from, to);
   const std::optional<DType> type = UntouchedAs(to.dtype);
-  if (whole || !type || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles)) {
+  if (!type || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles)) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }

@@ -231,7 +231,8 @@ Result<FusedProgram> Fuser::Run() {
     }
     f_.inputs.push_back(std::move(input));
   }
-  layouts_ = LayoutsOfResults(p_, captures_, options_.result_strides);
+  for (size_t i = 0; i < p_.main.results.size(); ++i) layouts_.Want(p_.main.results[i], options_.result_strides[i]);
+  WantOperands(p_.main);
   TENON_RETURN_IF_ERROR(EmitBlock(p_.main, f_.steps));
   for (size_t i = 0; i < p_.main.results.size(); ++i) {
     const Shape& shape = p_.shape(p_.main.results[i]);

@@ -25,6 +25,7 @@ class Fuser {
         exporter_(exporter),
         captures_(program),
         used_(UsedResults(program)),
+        layouts_(program, captures_),
         alike_(program) {
     checks_.on = options.verify;
   }
@@ -112,6 +113,8 @@ class Fuser {
   Status TurnMatrices(const Block& body, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);
+  /// What custom calls of the block, and of those inside, want their operands to lie like.
+  void WantOperands(const Block& block);
   Status EmitEvaluate(NodeId id, plan::Seq& out);
   Result<bool> EmitNativeLoop(NodeId id, plan::Seq& out);
   /// The number of the kernel among the distinct ones.
@@ -127,7 +130,7 @@ class Fuser {
   const OpExporter& exporter_;
   const Captures captures_;
   const std::unordered_set<Ref, RefHasher> used_;  // Of nodes with several results.
-  std::unordered_map<NodeId, Dims> layouts_;       // Of what is stored in other strides than row after row.
+  WantedLayouts layouts_;
   KernelChecks checks_;
   AlikeClusters alike_;
   FusedProgram f_;

@@ -47,39 +47,48 @@ std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const
   return made;
 }
 
-std::unordered_map<NodeId, Dims> LayoutsOfResults(const Program& program, const Captures& captures,
-                                                  const std::vector<Dims>& strides) {
-  std::unordered_map<NodeId, int> uses;
-  for (NodeId id : program.main.nodes) {
+namespace {
+
+void CountUses(const Program& program, const Captures& captures, const Block& block,
+               std::unordered_map<NodeId, int>& uses) {
+  for (NodeId id : block.nodes) {
     for (Ref r : program[id].in) ++uses[r.node];
     for (NodeId captured : captures.Of(id)) ++uses[captured];
+    for (const Block& inner : program[id].blocks) CountUses(program, captures, inner, uses);
   }
-  for (Ref r : program.main.results) ++uses[r.node];
-  std::unordered_map<NodeId, Dims> layouts;
-  for (size_t i = 0; i < program.main.results.size(); ++i) {
-    Ref at = program.main.results[i];
-    Dims wanted = strides[i];
-    while (uses[at.node] == 1) {
-      const GraphNode& node = program[at.node];
-      if (node.op == OpCode::kTranspose) {
-        Dims below(wanted.size(), 0);
-        for (size_t d = 0; d < wanted.size(); ++d)
-          below[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[d])] = wanted[d];
-        wanted = below;
-      } else if (node.op == OpCode::kReshape) {
-        std::optional<Dims> below = ReshapedStrides(node.shape().dims, wanted, program.shape(node.in[0]).dims);
-        if (!below) break;
-        wanted = *below;
-      } else {
-        const bool dense = wanted == RowMajorStridesElems(node.shape().dims);
-        if (node.out.size() == 1 && !IsPureView(program, node) && !dense && NumElements(node.shape().dims) > 1)
-          layouts.emplace(at.node, wanted);
-        break;
-      }
-      at = node.in[0];
+  for (Ref r : block.results) ++uses[r.node];
+}
+
+}  // namespace
+
+WantedLayouts::WantedLayouts(const Program& program, const Captures& captures) : p_(program) {
+  CountUses(program, captures, program.main, uses_);
+}
+
+void WantedLayouts::Want(Ref value, Dims strides) {
+  for (Ref at = value; uses_[at.node] == 1; at = p_[at.node].in[0]) {
+    const GraphNode& node = p_[at.node];
+    if (node.op == OpCode::kTranspose) {
+      Dims below(strides.size(), 0);
+      for (size_t d = 0; d < strides.size(); ++d)
+        below[static_cast<size_t>(node.attrs<TransposeAttrs>().permutation[d])] = strides[d];
+      strides = std::move(below);
+    } else if (node.op == OpCode::kReshape) {
+      std::optional<Dims> below = ReshapedStrides(node.shape().dims, strides, p_.shape(node.in[0]).dims);
+      if (!below) return;
+      strides = *std::move(below);
+    } else {
+      const bool dense = strides == RowMajorStridesElems(node.shape().dims);
+      if (node.out.size() == 1 && !IsPureView(p_, node) && !dense && NumElements(node.shape().dims) > 1)
+        layouts_.emplace(at.node, std::move(strides));
+      return;
     }
   }
-  return layouts;
+}
+
+const Dims* WantedLayouts::Of(NodeId node) const {
+  const auto it = layouts_.find(node);
+  return it == layouts_.end() ? nullptr : &it->second;
 }
 
 std::unordered_set<Ref, RefHasher> UsedResults(const Program& program) {

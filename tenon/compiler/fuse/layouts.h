@@ -16,11 +16,22 @@ namespace tenon::compiler {
 /// elements; nothing where there are none. Equal units in and out.
 std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const Dims& to);
 
-/// Strides by node, of single results that are stored for one result of the program alone, which looks at them through
-/// transposes and reshapes: stored so, they are that result. `strides` has one entry per result of the program. What is
-/// dense anyway is left out.
-std::unordered_map<NodeId, Dims> LayoutsOfResults(const Program& program, const Captures& captures,
-                                                  const std::vector<Dims>& strides);
+/// Strides by node, of single results that one user alone looks at through transposes and reshapes, and wants under
+/// strides of its own: stored so, they are what it wants. What is dense anyway is left out.
+class WantedLayouts {
+ public:
+  WantedLayouts(const Program& program, const Captures& captures);
+
+  /// `strides` in elements, of `value`'s dims.
+  void Want(Ref value, Dims strides);
+  /// Null for row after row.
+  const Dims* Of(NodeId node) const;
+
+ private:
+  const Program& p_;
+  std::unordered_map<NodeId, int> uses_;
+  std::unordered_map<NodeId, Dims> layouts_;
+};
 
 /// Results of nodes with several that something uses.
 std::unordered_set<Ref, RefHasher> UsedResults(const Program& program);

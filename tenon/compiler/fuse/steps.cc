@@ -162,6 +162,20 @@ Status Fuser::EmitCase(NodeId id, Seq& out) {
   return OkStatus();
 }
 
+void Fuser::WantOperands(const Block& block) {
+  for (NodeId id : block.nodes) {
+    const GraphNode& node = p_[id];
+    for (const Block& inner : node.blocks) WantOperands(inner);
+    if (node.op != OpCode::kCustomCall) continue;
+    const Result<OpExporter::Call> call = exporter_.custom_call(node);
+    if (!call.ok()) continue;  // It fails again where it is emitted.
+    for (size_t i = 0; i < std::min(node.in.size(), call->operand_layouts.size()); ++i) {
+      const Dims& layout = call->operand_layouts[i];
+      if (!layout.empty()) layouts_.Want(node.in[i], plan::StridesOfLayout(p_.shape(node.in[i]).dims, layout));
+    }
+  }
+}
+
 Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
   const GraphNode& node = p_[id];
   TENON_ASSIGN_OR_RETURN(OpExporter::Call call, exporter_.custom_call(node));

@@ -79,8 +79,8 @@ const View& Fuser::ReadView(Ref r, bool stored_later, Reads& reads) {
 ClusterSetting Fuser::SettingOf(const Cluster& cluster, bool settled) const {
   ClusterSetting setting{.settled = settled, .step_ops = step_ops_, .layouts = {}, .used = {}};
   for (NodeId root : cluster.roots) {
-    const auto it = layouts_.find(root);
-    setting.layouts.push_back(it == layouts_.end() ? Dims() : it->second);
+    const Dims* layout = layouts_.Of(root);
+    setting.layouts.push_back(layout == nullptr ? Dims() : *layout);
     for (uint32_t i = 0; i < p_[root].out.size(); ++i) setting.used.push_back(used_.contains({root, i}));
   }
   return setting;
@@ -149,10 +149,7 @@ Result<std::optional<MadeKernel>> Fuser::MakeCluster(const Cluster& cluster, boo
   env.step_ops = step_ops_;
   env.checks = &checks_;
   env.view_of = [&](Ref r) -> const View& { return ReadView(r, blocked.contains(r.node), reads); };
-  env.layout_of = [&](NodeId id) -> const Dims* {
-    const auto it = layouts_.find(id);
-    return it == layouts_.end() ? nullptr : &it->second;
-  };
+  env.layout_of = [&](NodeId id) { return layouts_.Of(id); };
   env.is_used = [&](Ref r) { return used_.contains(r); };
   const size_t bound_before = bound_.size();
   NodeId blocking = kNoNode;

@@ -497,12 +497,18 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   const std::vector<Val> needed = an.Needed(roots);
   DimMask inner = 0;
   for (DimId d : facts.inner) inner |= Bit(d);
-  // What is done for every point; for every row, where there are no others.
-  std::vector<const Access*> read;
+  // What is done for every point, and once for the points of a row; for every row, where there are no others.
+  std::vector<const Access*> read, read_once;
   std::vector<const Access*> written;
   for (Val n : needed) {
-    if (an.kernel.nodes[n].op == Op::kRead && (inner == 0 || (an.deps[n] & inner)))
-      read.push_back(&an.reads[an.kernel.nodes[n].attr]);
+    if (an.kernel.nodes[n].op != Op::kRead) continue;
+    (inner == 0 || (an.deps[n] & inner) ? read : read_once).push_back(&an.reads[an.kernel.nodes[n].attr]);
+  }
+  double times = 1;  // Points of a row; as good as no end of them where that is not known.
+  for (DimId d : facts.inner) {
+    const kir::Size extent = an.kernel.dims[d].extent;
+    times *= extent.is_param() ? std::numeric_limits<double>::infinity()
+                               : static_cast<double>(std::max<int64_t>(1, extent.baked));
   }
   if (inner == 0) {
     for (const Access& a : facts.stores) written.push_back(&a);
@@ -511,15 +517,16 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   const kir::Size grain = an.kernel.split.grain;
   const int last_split = std::bit_width(an.kernel.split.dims) - 1;
   // Cycles per point. Lanes for which a row or a piece has no points are as slow as the others.
-  auto cost_of = [&](DimId v, double others) {
+  auto cost_of = [&](DimId v, unsigned lanes_of, double others) {
     bool contiguous = false;
-    const unsigned lanes_of = LanesFor(an, needed, facts.stores, v, isa);
     const kir::Size extent = an.kernel.dims[v].extent;
     double filled = std::max(1u, lanes_of);
     if (!extent.is_param()) filled = std::min(filled, static_cast<double>(std::max<int64_t>(1, extent.baked)));
     if (v == last_split && !grain.is_param()) filled = std::min(filled, static_cast<double>(grain.baked));
+    const double once = (Bit(v) & inner) ? static_cast<double>(read_once.size())
+                                         : MoveCost(an, read_once, false, v, lanes_of, isa, &contiguous);
     return (compute + MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
-            MoveCost(an, written, true, v, lanes_of, isa, &contiguous) + others) /
+            MoveCost(an, written, true, v, lanes_of, isa, &contiguous) + once / times + others) /
            filled;
   };
   const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(),
@@ -530,23 +537,36 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   if (facts.in_order) {
     best = compute + static_cast<double>(read.size());
   } else {
-    for (DimId d : facts.inner) best = std::min(best, cost_of(d, 0));
+    for (DimId d : facts.inner) best = std::min(best, cost_of(d, LanesFor(an, needed, facts.stores, d, isa), 0));
   }
   int chosen = -1;
+  unsigned lanes_chosen = 0;
   for (int d = 31; d >= 0; --d) {
     if (!(candidates & Bit(d)) || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
     const auto v = static_cast<DimId>(d);
     bool legal = ConditionsIndependent(an, an.kernel.seq, v);
     for (size_t i = 0; i < facts.stores.size(); ++i) legal &= StoreAllows(an, *facts.store_list[i], facts.stores[i], v);
-    // Sums of several rows do not stay in registers.
-    const double cost = cost_of(v, 0.5 + 0.5 * facts.accumulators);
-    if (legal && cost < best) {
+    if (!legal) continue;
+    const auto consider = [&](unsigned lanes_of) {
+      // Sums of several rows do not stay in registers.
+      const double cost = cost_of(v, lanes_of, 0.5 + 0.5 * facts.accumulators);
+      if (cost >= best) return;
       best = cost;
       chosen = d;
+      lanes_chosen = lanes_of;
+    };
+    const unsigned all = LanesFor(an, needed, facts.stores, v, isa);
+    consider(all);
+    // As many lanes as narrow elements are shuffled in.
+    for (const int bytes : {1, 2}) {
+      const auto narrow = static_cast<unsigned>(target::NarrowLanes(bytes));
+      const bool apart =
+          MovesApart(an, read, facts.stores, v, bytes) || MovesApart(an, read_once, facts.stores, v, bytes);
+      if (narrow < all && apart) consider(narrow);
     }
   }
   if (chosen >= 0) {
-    *lanes = LanesFor(an, needed, facts.stores, static_cast<DimId>(chosen), isa);
+    *lanes = lanes_chosen;
     // A loop's speed is its latency, and divisions and roots of shorter vectors have less.
     const kir::Size extent = an.kernel.dims[static_cast<size_t>(chosen)].extent;
     while (loops && !extent.is_param() && *lanes > 4 && static_cast<int64_t>(*lanes / 2) >= extent.baked) *lanes /= 2;
