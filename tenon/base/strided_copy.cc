@@ -1,5 +1,6 @@
 #include "tenon/base/strided_copy.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -110,9 +111,16 @@ void StridedCopy(void* to, std::span<const int64_t> to_stride_bytes, const void*
       loops.push_back(loop);
     }
   }
-  // A longer loop inside of a short one, while what the two reach stays in the nearest cache.
-  if (loops.size() > 1 && loops[0].extent <= kShortLoop && loops[1].extent > loops[0].extent &&
-      Reach(loops[0]) + Reach(loops[1]) <= kNearBytes) {
+  // Longer loops inside of shorter ones, while what they reach stays in the nearest cache: all of them, or the two
+  // innermost ones.
+  int64_t reach = 0;
+  for (const Loop& loop : loops) reach += Reach(loop);
+  if (reach <= kNearBytes) {
+    std::ranges::sort(loops, [](const Loop& a, const Loop& b) {
+      return a.extent != b.extent ? a.extent > b.extent : Reach(a) < Reach(b);
+    });
+  } else if (loops.size() > 1 && loops[0].extent <= kShortLoop && loops[1].extent > loops[0].extent &&
+             Reach(loops[0]) + Reach(loops[1]) <= kNearBytes) {
     std::swap(loops[0], loops[1]);
   }
   SmallVector<Loop, 12> outermost_first;

@@ -1,9 +1,11 @@
 // Copies between views.
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
@@ -18,27 +20,31 @@ namespace {
 /// Cycles of a copy step (StridedCopy): neighbouring elements of both sides move at once, runs one by one.
 double CopyCycles(const View& from, const View& to) {
   double units = 1;
-  int64_t bytes = ByteWidth(to.dtype), inner = 1, next = 1;
-  bool dense = true;
+  int64_t bytes = ByteWidth(to.dtype), reach = 0;
+  std::vector<int64_t> loops;  // Innermost first.
   for (size_t i = to.dims.size(); i-- > 0;) {
     if (to.dims[i] == 1) continue;
-    if (dense && to.strides[i] * ByteWidth(to.dtype) == bytes && from.strides[i] == to.strides[i]) {
+    if (loops.empty() && to.strides[i] * ByteWidth(to.dtype) == bytes && from.strides[i] == to.strides[i]) {
       bytes *= to.dims[i];
       continue;
     }
-    dense = false;
     units *= static_cast<double>(to.dims[i]);
-    if (inner == 1) {
-      inner = to.dims[i];
-    } else if (next == 1) {
-      next = to.dims[i];
-    }
+    loops.push_back(to.dims[i]);
+    reach += to.dims[i] * (std::abs(to.strides[i]) + std::abs(from.strides[i])) * ByteWidth(to.dtype);
   }
-  const double unit = bytes <= policy::kCopyShortRun
-                          ? policy::kCopyUnitCycles
-                          : policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
-  // The longer one of a short loop and that around it is a row.
-  const int64_t row = inner <= policy::kCopyShortLoop ? std::max(inner, next) : inner;
+  if (loops.empty()) return policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes);
+  const bool near = reach <= policy::kCopyNearBytes;
+  const double unit = bytes > policy::kCopyShortRun
+                          ? policy::kCopyRunCycles + policy::kCopyByteCycles * static_cast<double>(bytes)
+                      : near ? policy::kCopyUnitCycles
+                             : policy::kCopyFarUnitCycles;
+  // Near ones have their longest loop innermost; of others the longer one of a short loop and that around it is a row.
+  int64_t row = loops[0];
+  if (near) {
+    row = *std::ranges::max_element(loops);
+  } else if (row <= policy::kCopyShortLoop && loops.size() > 1) {
+    row = std::max(row, loops[1]);
+  }
   return units / static_cast<double>(row) * policy::kCopyRowCycles + units * unit;
 }
 

@@ -62,10 +62,12 @@ inline constexpr int64_t kMaxPadStores = 8;
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
 /// So is one that saves so many cycles; every kernel has to be compiled.
 inline constexpr double kCopyKernelCycles = 2000;
-/// What a copy step (base/strided_copy.h) takes for an element or a short run of them, for a longer run and its bytes,
-/// and for a row of either.
+/// What a copy step (base/strided_copy.h) takes for an element or a short run of them, near and where its loops reach
+/// further than the nearest cache, for a longer run and its bytes, and for a row of either.
 inline constexpr int64_t kCopyShortRun = 64;
+inline constexpr int64_t kCopyNearBytes = 32 << 10;
 inline constexpr double kCopyUnitCycles = 1.5;
+inline constexpr double kCopyFarUnitCycles = 4;
 inline constexpr double kCopyRunCycles = 12;
 inline constexpr double kCopyByteCycles = 1.0 / 32;
 inline constexpr double kCopyRowCycles = 10;
