@@ -99,7 +99,9 @@ TEST(Interleave, GroupsWhatDiffersByLessThanTheStride) {
   buffer.type = DType::kF32;
   buffer.extent = {kir::Size::Of(100)};
   buffer.stride = {kir::Size::Of(1)};
-  k.buffers = {buffer, buffer};
+  kir::Buffer complex = buffer;
+  complex.type = DType::kC64;
+  k.buffers = {buffer, buffer, complex};
   const auto access = [&](kir::Buf buf, int64_t coef, int64_t offset) {
     kir::Axis axis;
     axis.terms.push_back({0, kir::Size::Of(coef)});
@@ -113,14 +115,24 @@ TEST(Interleave, GroupsWhatDiffersByLessThanTheStride) {
   };
   const Access a = access(0, 4, 9), b = access(0, 4, 6), c = access(0, 4, 10), other = access(1, 4, 7),
                far = access(0, 4, 26), contiguous = access(0, 1, 7);
-  const Access* all[] = {&a, &b, nullptr, &c, &other, &far, &contiguous};
-  const std::vector<AccessGroup> groups = FindGroups(k, all, 0);
+  const Access* all[] = {&a, &b, &contiguous, &c, &other, &far};
+  const std::vector<AccessGroup> groups = FindGroups(k, all, {}, 0);
   ASSERT_EQ(groups.size(), 4u);
   EXPECT_EQ(groups[0].members, (std::vector<size_t>{1, 0}));
   EXPECT_EQ(groups[0].components, (std::vector<int>{0, 3}));
   EXPECT_EQ(groups[1].members, (std::vector<size_t>{3}));
   EXPECT_EQ(groups[2].members, (std::vector<size_t>{5}));
   EXPECT_EQ(groups[3].members, (std::vector<size_t>{4}));
+
+  // The parts of complex numbers are elements.
+  const Access whole = access(2, 2, 7), next = access(2, 2, 8), side_by_side = access(2, 1, 7);
+  const Access* numbers[] = {&whole, &side_by_side, &next, &next, &whole};
+  const uint8_t parts[] = {1, 0, 0, 1, 0};
+  const std::vector<AccessGroup> of_parts = FindGroups(k, numbers, parts, 0);
+  ASSERT_EQ(of_parts.size(), 1u);
+  EXPECT_EQ(of_parts[0].stride, 4);
+  EXPECT_EQ(of_parts[0].members, (std::vector<size_t>{4, 0, 2, 3}));
+  EXPECT_TRUE(of_parts[0].complete());
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 // comes to them.
 // RUN: tenon-opt --plan %s | FileCheck %s
 // CHECK: plan "levels"
-// CHECK: kernel [[K:[0-9]+]] ({{.*}}) params [512,1024,
-// CHECK: kernel [[K]] ({{.*}}) params [256,512,
-// CHECK: kernel [[K]] ({{.*}}) params [128,256,
+// CHECK: kernel [[K:[0-9]+]] ({{.*}}) params [512,1024]
+// CHECK: kernel [[K]] ({{.*}}) params [256,512]
+// CHECK: kernel [[K]] ({{.*}}) params [128,256]
 module @levels {
   func.func @main(%x: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<512xf32>, tensor<256xf32>, tensor<128xf32>, tensor<64xf32>, tensor<32xf32>) {
     %z = stablehlo.constant dense<0.0> : tensor<f32>

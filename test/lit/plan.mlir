@@ -73,7 +73,7 @@ module @view {
 // CHECK: body {
 // CHECK-NEXT: driver "sort" {{.*$}}
 // CHECK-NEXT: }
-// CHECK-NEXT: kernel 1 {{.*}} params [3000,2999,
+// CHECK-NEXT: kernel 1 {{.*}} params [3000,2999]
 // CHECK-NEXT: kernel 2
 module @turned {
   func.func @main(%a: tensor<500x3000xf32>, %x: tensor<3000xf32>) -> tensor<3000xf32> {

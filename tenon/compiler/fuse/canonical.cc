@@ -649,6 +649,8 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
     if (checks != nullptr) checks->After(step, k);
   };
   DecideSplit(k, target);
+  // One piece needs no order of its points, which leaves the choice of loops and lanes to code generation.
+  if (kir::SplitTotal(k, nullptr) <= k.split.grain.baked) k.split = {};
   done("a kernel with a split");
   FindInPlace(made);
   made.work = KernelWork(k, target);

@@ -185,7 +185,8 @@ class Model {
     bool turned;  ///< In tiles.
     DimMask dims;
     bool reduced;
-    double share = 1;  ///< Of its vectors: those for which something is moved.
+    int component = 0;  ///< Of a complex number.
+    double share = 1;   ///< Of its vectors: those for which something is moved.
   };
 
   /// How many vectors along `lane` a guard lets through where this is known when code is made; negative elsewhere.
@@ -264,7 +265,10 @@ class Model {
     for (const Move& m : moves) {
       const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
       const double times = Times(m.dims, m.reduced, lane, lanes) * m.share * (m.store ? 1.5 : 1);
-      const int bytes = ByteWidth(k_.buffers[m.buf].type);
+      // Of complex numbers one part moves; shuffles see the parts of all as elements.
+      const DType type = k_.buffers[m.buf].type;
+      const int64_t parts = IsComplex(type) ? 2 : 1;
+      const int bytes = ByteWidth(type), part_bytes = bytes / static_cast<int>(parts);
       bool by_data = false;
       for (const kir::Axis& a : *m.at)
         by_data |= lane >= 0 && a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)));
@@ -278,17 +282,18 @@ class Model {
         cycles += times * target::TransposedMove(bytes, static_cast<int>(lanes), vector_bytes());
       } else if (coef == -1) {
         cycles += times * target::kReversedMove * Registers(bytes, lanes);
-      } else if (by_data || m.guarded || target::ShuffledLanes(bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
-                 std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->empty() ||
+      } else if (by_data || m.guarded ||
+                 target::ShuffledLanes(part_bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
+                 parts * std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->empty() ||
                  k_.buffers[m.buf].stride.back().baked != 1) {
-        cycles += times * StridedMove(bytes, lanes);
+        cycles += times * StridedMove(part_bytes, lanes);
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
-          return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims && s.coef == coef &&
-                 DifferInOffset(*s.first->at, *m.at);
+          return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims &&
+                 s.coef == parts * coef && DifferInOffset(*s.first->at, *m.at);
         });
-        if (set == sets.end()) set = sets.insert(sets.end(), Set{&m, coef, {}});
-        set->offsets.push_back(m.at->back().offset.baked);
+        if (set == sets.end()) set = sets.insert(sets.end(), Set{&m, parts * coef, {}});
+        set->offsets.push_back(parts * m.at->back().offset.baked + m.component);
       }
     }
     for (Set& s : sets) {
@@ -299,7 +304,8 @@ class Model {
         size_t end = i;
         const int64_t stride = std::abs(s.coef);
         while (end < s.offsets.size() && s.offsets[end] - s.offsets[i] < stride) ++end;
-        const int bytes = ByteWidth(k_.buffers[s.first->buf].type);
+        const DType type = k_.buffers[s.first->buf].type;
+        const int bytes = ByteWidth(IsComplex(type) ? RealPartOf(type) : type);
         const double alone = static_cast<double>(end - i) * StridedMove(bytes, lanes);
         const auto members = static_cast<int>(end - i);
         const double together = target::ShuffledMove(bytes, static_cast<int>(lanes), vector_bytes(),
@@ -343,7 +349,8 @@ class Model {
       if (node.op == Op::kRead) {
         const kir::Read& read = k_.reads[node.attr];
         const bool turned = tiles.dim >= 0 && IsTurned(read, lane, static_cast<DimId>(tiles.dim));
-        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, turned, deps_[v], reduced_[v]});
+        moves.push_back({read.buf, &read.at, !read.guard.empty(), false, turned, deps_[v], reduced_[v],
+                         static_cast<int>(node.imm)});
         for (const kir::Guard& g : read.guard) {
           // Asked where its dims are known, and met with the others of the read.
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
@@ -374,7 +381,8 @@ class Model {
     DimMask all = Bit(k_.outer) - 1;
     for (DimId d : stage.dims) all |= Bit(d);
     for (const kir::Store& s : stage.stores)
-      moves.push_back({s.buf, &s.at, !s.guard.empty(), true, false, deps_[s.value] | DimsOf(s.at), reduced_[s.value]});
+      moves.push_back(
+          {s.buf, &s.at, !s.guard.empty(), true, false, deps_[s.value] | DimsOf(s.at), reduced_[s.value], s.component});
     cycles += MoveCycles(moves, lane, lanes);
     if (tiles.dim >= 0) {
       // The last tiles go over some rows once more.

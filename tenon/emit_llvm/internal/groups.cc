@@ -18,6 +18,9 @@ using llvm::Value;
 
 namespace {
 
+/// Of which groups are made.
+DType PartType(DType type) { return IsComplex(type) ? RealPartOf(type) : type; }
+
 /// The vector of this type, made by no shuffle of such, that a lane comes from, and which of its lanes that is.
 std::pair<Value*, int> OriginOf(Value* v, int lane) {
   while (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(v)) {
@@ -119,18 +122,18 @@ bool FunctionEmitter::IsGroupAccess(const Access& access) const {
 }
 
 bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
-  const DType type = k_.buffers[k_.reads[k_.nodes[v].attr].buf].type;
-  if (IsComplex(type) || !GroupsMove(static_cast<unsigned>(ByteWidth(type))) || needed_now_ == nullptr) return false;
+  const DType type = PartType(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type);
+  if (!GroupsMove(static_cast<unsigned>(ByteWidth(type))) || needed_now_ == nullptr) return false;
   const auto dim = static_cast<kir::DimId>(lanes_.dim);
   const Access& mine = an_.reads[k_.nodes[v].attr];
-  const std::optional<int64_t> stride = ConstStride(mine, dim);
-  if (!stride || std::abs(*stride) < 2 || std::abs(*stride) > target::kMaxInterleaved || !IsGroupAccess(mine))
-    return false;
+  const std::optional<int64_t> stride = ApartAlong(k_, mine, dim);
+  if (!stride || !IsGroupAccess(mine)) return false;
   // What exists of a row that runs down ends at its last lanes.
   if (*stride < 0 && lanes_.mask != nullptr) return false;
   // Whatever else is read there, and would be read now as well.
   std::vector<Val> nodes;
   std::vector<const Access*> accesses;
+  std::vector<uint8_t> parts_moved;
   for (Val u : *needed_now_) {
     const kir::Node& node = k_.nodes[u];
     if (node.op != kir::Op::kRead || !IsVector(u) || Has(u, copy)) continue;
@@ -138,8 +141,9 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     if (access.buf != mine.buf || !IsGroupAccess(access) || !Available(u, copy)) continue;
     nodes.push_back(u);
     accesses.push_back(&access);
+    parts_moved.push_back(static_cast<uint8_t>(node.imm));
   }
-  for (const AccessGroup& group : FindGroups(k_, accesses, dim)) {
+  for (const AccessGroup& group : FindGroups(k_, accesses, parts_moved, dim)) {
     const auto member =
         std::find_if(group.members.begin(), group.members.end(), [&](size_t i) { return nodes[i] == v; });
     if (member == group.members.end()) continue;
@@ -151,7 +155,8 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     const int span = components.back();
     const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
     const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
-    const Place place = PlaceOf(k_.nodes[nodes[group.members[0]]].attr, copy, 0);
+    const kir::Node& lowest_read = k_.nodes[nodes[group.members[0]]];
+    const Place place = PlaceOf(lowest_read.attr, copy, lowest_read.imm);
     llvm::Type* vector = low_.MemoryType(type, static_cast<unsigned>(lanes));
     const llvm::Align align(static_cast<uint64_t>(bytes));
     std::vector<std::vector<Value*>> parts(components.size());  // By component, in the order of the lanes.
@@ -195,24 +200,26 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
 }
 
 size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& stores, size_t first, unsigned copy) {
-  const DType type = k_.buffers[stores[first]->buf].type;
-  if (IsComplex(type) || !GroupsMove(static_cast<unsigned>(ByteWidth(type)))) return 0;
+  const DType type = PartType(k_.buffers[stores[first]->buf].type);
+  if (!GroupsMove(static_cast<unsigned>(ByteWidth(type)))) return 0;
   const auto dim = static_cast<kir::DimId>(lanes_.dim);
   // As many as follow one another, so that stores act in their order.
   std::vector<const Access*> accesses;
+  std::vector<uint8_t> parts_moved;
   for (size_t i = first; i < stores.size(); ++i) {
     const kir::Store& store = *stores[i];
     if (store.buf != stores[first]->buf || store.combine >= 0 || store.order != kir::StoreOrder::kDisjoint) break;
     const size_t id = AccessId(store);
     if (!IsGroupAccess(accesses_[id])) break;
     accesses.push_back(nullptr);
+    parts_moved.push_back(static_cast<uint8_t>(store.component));
   }
   for (size_t i = 0; i < accesses.size(); ++i) accesses[i] = &accesses_[AccessId(*stores[first + i])];
   if (accesses.size() < 2) return 0;
-  const std::optional<int64_t> stride = ConstStride(*accesses[0], dim);
-  if (!stride || static_cast<int64_t>(accesses.size()) < *stride) return 0;
+  const std::optional<int64_t> stride = ApartAlong(k_, *accesses[0], dim);
+  if (!stride || *stride < 0 || static_cast<int64_t>(accesses.size()) < *stride) return 0;
   accesses.resize(static_cast<size_t>(*stride));
-  const std::vector<AccessGroup> groups = FindGroups(k_, accesses, dim);
+  const std::vector<AccessGroup> groups = FindGroups(k_, accesses, parts_moved, dim);
   if (groups.size() != 1 || !groups[0].complete() || groups[0].down ||
       std::adjacent_find(groups[0].components.begin(), groups[0].components.end()) != groups[0].components.end()) {
     return 0;
@@ -224,7 +231,8 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
   std::vector<Value*> values;
   for (size_t member : group.members)
     values.push_back(low_.ToMemory(type, GetLanes(stores[first + member]->value, copy)));
-  const Place place = PlaceOf(AccessId(*stores[first + group.members[0]]), copy, 0);
+  const kir::Store& lowest_store = *stores[first + group.members[0]];
+  const Place place = PlaceOf(AccessId(lowest_store), copy, lowest_store.component);
   const llvm::Align align(static_cast<uint64_t>(bytes));
   for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
     std::vector<Value*> vectors;

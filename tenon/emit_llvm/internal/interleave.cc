@@ -224,8 +224,15 @@ bool GroupPays(const AccessGroup& group, int lanes) {
   return target::InterleavedMove(lanes, static_cast<int>(group.stride), members) < static_cast<double>(members) * lanes;
 }
 
+std::optional<int64_t> ApartAlong(const kir::Kernel& kernel, const Access& access, kir::DimId dim) {
+  const std::optional<int64_t> stride = ConstStride(access, dim);
+  if (!stride || std::abs(*stride) < 2) return std::nullopt;
+  const int64_t parts = IsComplex(kernel.buffers[access.buf].type) ? 2 * *stride : *stride;
+  return std::abs(parts) > target::kMaxInterleaved ? std::nullopt : std::optional(parts);
+}
+
 std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const Access* const> accesses,
-                                    kir::DimId dim) {
+                                    std::span<const uint8_t> parts, kir::DimId dim) {
   struct Place {
     int64_t known;
     size_t index;
@@ -239,15 +246,16 @@ std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const A
   std::vector<Set> sets;
   for (size_t i = 0; i < accesses.size(); ++i) {
     const Access* access = accesses[i];
-    if (access == nullptr || IsComplex(kernel.buffers[access->buf].type)) continue;
-    const std::optional<int64_t> stride = ConstStride(*access, dim);
-    if (!stride || std::abs(*stride) < 2 || std::abs(*stride) > target::kMaxInterleaved) continue;
+    const std::optional<int64_t> apart = ApartAlong(kernel, *access, dim);
+    if (!apart) continue;
+    const int64_t stride = *apart;
     auto [known, rest] = OffsetOf(*access);
     auto set = std::find_if(sets.begin(), sets.end(), [&, r = &rest](const Set& s) {
-      return s.like->buf == access->buf && s.stride == *stride && s.rest == *r && SameTerms(*s.like, *access);
+      return s.like->buf == access->buf && s.stride == stride && s.rest == *r && SameTerms(*s.like, *access);
     });
-    if (set == sets.end()) set = sets.insert(sets.end(), Set{access, *stride, std::move(rest), {}});
-    set->places.push_back({known, i});
+    if (set == sets.end()) set = sets.insert(sets.end(), Set{access, stride, std::move(rest), {}});
+    if (IsComplex(kernel.buffers[access->buf].type)) known *= 2;
+    set->places.push_back({parts.empty() ? known : known + parts[i], i});
   }
   std::vector<AccessGroup> groups;
   for (Set& set : sets) {

@@ -3,6 +3,7 @@
 /// Elements that lie `stride` apart in memory, in vectors: whole vectors are moved and their lanes change places.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,8 @@ std::vector<std::vector<LaneFrom>> LanesOf(const LaneNetwork& network, int lanes
 /// Vectors whose lanes are those of `inputs` vectors, each put together by itself.
 LaneNetwork Collected(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs);
 
-/// Accesses of one buffer whose places differ by constants alone, less apart than neighbours along a dim are.
+/// Accesses of one buffer whose places differ by constants alone, less apart than neighbours along a dim are. The
+/// elements of complex arrays are their parts, the real one of each number first.
 struct AccessGroup {
   int64_t stride = 0;           ///< In elements, along that dim, whichever way it runs.
   bool down = false;            ///< The dim runs down in memory: a vector's first lane lies last.
@@ -50,9 +52,14 @@ struct AccessGroup {
   std::vector<int> components;  ///< Their offsets from the first one.
   bool complete() const { return components.size() == static_cast<size_t>(stride); }
 };
+/// By how many elements (parts of complex numbers) neighbours along `dim` lie apart: not next to each other, and near
+/// enough for shuffles.
+std::optional<int64_t> ApartAlong(const kir::Kernel& kernel, const Access& access, kir::DimId dim);
 /// Whether reading the group's vectors takes less than reading each member lane by lane.
 bool GroupPays(const AccessGroup& group, int lanes);
-/// The groups among `accesses` (null ones are left out) along `dim`, each access in one at most.
-std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const Access* const> accesses, kir::DimId dim);
+/// The groups among `accesses` along `dim`, each access in one at most. `parts`: which part of a complex number each
+/// moves, 0 or 1; empty where that does not matter.
+std::vector<AccessGroup> FindGroups(const kir::Kernel& kernel, std::span<const Access* const> accesses,
+                                    std::span<const uint8_t> parts, kir::DimId dim);
 
 }  // namespace tenon::emit_llvm

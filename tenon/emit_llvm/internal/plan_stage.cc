@@ -45,6 +45,12 @@ double AccessCost(const Analysis& an, const Access& access, DimId v) {
   return *stride == -1 ? kReversed : kStrided;
 }
 
+/// Of what one access moves.
+int PartBytes(const kir::Kernel& kernel, kir::Buf buf) {
+  const DType type = kernel.buffers[buf].type;
+  return ByteWidth(IsComplex(type) ? RealPartOf(type) : type);
+}
+
 /// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
 /// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
 double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
@@ -55,7 +61,7 @@ double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, 
   for (const Access* access : accesses) {
     const double c = AccessCost(an, *access, v);
     *contiguous |= c == kContiguous;
-    const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
+    const int bytes = PartBytes(an.kernel, access->buf);
     const bool grouped = c == kStrided && access->guards->empty() &&
                          target::ShuffledLanes(bytes, n, vector_bytes) > 0 &&
                          std::none_of(access->parts.begin(), access->parts.end(), [&](const Contribution& part) {
@@ -70,8 +76,8 @@ double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, 
                               : c * target::Registers(bytes, n, vector_bytes);
     }
   }
-  for (const AccessGroup& group : FindGroups(an.kernel, strided, v)) {
-    const int bytes = ByteWidth(an.kernel.buffers[strided[group.members[0]]->buf].type);
+  for (const AccessGroup& group : FindGroups(an.kernel, strided, {}, v)) {
+    const int bytes = PartBytes(an.kernel, strided[group.members[0]]->buf);
     const int together = target::ShuffledLanes(bytes, n, vector_bytes);
     if (stores ? !group.complete() || group.down : !GroupPays(group, together)) continue;
     one_by_one -= target::StridedMove(bytes, n, vector_bytes) * static_cast<double>(group.members.size());
