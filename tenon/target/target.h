@@ -90,14 +90,17 @@ struct Numerics {
   int64_t written_out_product = 128;
   int64_t written_out_terms = 16;
 
-  /// A reduction of more elements than `long_sum` to at most `long_sum_results` results is cut into blocks of at most
-  /// `long_sum_block` elements, which are reduced first. Where no power of two from `long_sum_min_block` on divides
-  /// it, blocks have `long_sum_uneven_block` elements and the last one what is left.
+  /// A reduction of more elements than `long_sum` to at most `long_sum_results` results is cut into blocks of about
+  /// `long_sum_block` elements, which are reduced first. A block is a number of rows of one of its dims, which divides
+  /// that, with all that is inside of them: of a multiple of `long_sum_aligned` elements, of several dims any if need be.
+  /// Where no block from `long_sum_min_block` to `long_sum` divides it, blocks have about `long_sum_uneven_block`
+  /// elements and the last one what is left.
   int64_t long_sum = 64 << 10;
   int64_t long_sum_results = 64;
   int64_t long_sum_block = 16 << 10;
   int64_t long_sum_min_block = 1024;
   int64_t long_sum_uneven_block = 8 << 10;
+  int64_t long_sum_aligned = 64;
   /// Of several reduced dims the inner ones go first, if they leave at least so many elements to add.
   int64_t long_sum_rest = 8;
   /// Sums of at least `tall_rows` rows of at least `tall_columns` columns and `tall_elements` elements are cut into

@@ -44,6 +44,7 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.long_sum_block", n.long_sum_block);
   f("numeric.long_sum_min_block", n.long_sum_min_block);
   f("numeric.long_sum_uneven_block", n.long_sum_uneven_block);
+  f("numeric.long_sum_aligned", n.long_sum_aligned);
   f("numeric.long_sum_rest", n.long_sum_rest);
   f("numeric.tall_rows", n.tall_rows);
   f("numeric.tall_columns", n.tall_columns);
@@ -59,7 +60,7 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.written_out_window", n.written_out_window);
   f("numeric.written_out_taps", n.written_out_taps);
 }
-static_assert(sizeof(Numerics) == 26 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
+static_assert(sizeof(Numerics) == 27 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
 
 template <class T, class F>
 void ForEachNumber(T& t, const F& f) {

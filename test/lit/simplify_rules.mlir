@@ -608,7 +608,7 @@ module @masked {
 
 // Short rows are summed in strips, and equal parts of long sums once.
 // CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3]
-// CHECK-DAG: share: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[122] -> %{{[0-9]+}} = reduce
+// CHECK-DAG: share: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[125] -> %{{[0-9]+}} = reduce
 // CHECK: program @sums
 // CHECK: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[25,3]
 module @sums {
@@ -619,5 +619,25 @@ module @sums {
     %2 = stablehlo.sine %1 : tensor<f32>
     %3 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
     return %0, %2, %3 : tensor<3xf32>, tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+// Blocks of long sums do not run across the border of a dim; what nothing divides has a shorter block at its end.
+// CHECK: program @blocks
+// CHECK: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[2,3,4] : f32[50,8]
+// CHECK: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[2] : f32[4096,4]
+// CHECK: concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=0 : f32[123]
+module @blocks {
+  func.func @main(%x: tensor<50x224x224x3xf32>, %a: tensor<4096xf32>, %b: tensor<70000xf32>, %p: tensor<1000003xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<50x224x224x3xf32>, tensor<f32>) -> tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<4096xf32>) -> tensor<4096x70000xf32>
+    %2 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<70000xf32>) -> tensor<4096x70000xf32>
+    %3 = stablehlo.multiply %1, %2 : tensor<4096x70000xf32>
+    %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<4096x70000xf32>, tensor<f32>) -> tensor<f32>
+    %5 = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1000003xf32>, tensor<f32>) -> tensor<f32>
+    return %0, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>
   }
 }

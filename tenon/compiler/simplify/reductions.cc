@@ -1,6 +1,8 @@
 // Reductions: over nothing, of transposed values, long ones.
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
@@ -162,6 +164,47 @@ std::optional<RowBlocks> BlocksOfRows(const Dims& extents, const Dims& reduced, 
   return std::nullopt;
 }
 
+/// A long sum in blocks: of which of the reduced dims (by its place among them), and how many of its rows make a block
+/// with all that is inside of them.
+struct SumBlocks {
+  size_t dim;
+  int64_t rows;
+};
+std::optional<SumBlocks> BlocksOfSum(const Dims& extents, const Dims& reduced, const target::Numerics& cuts) {
+  int64_t count = 1;
+  for (int64_t d : reduced) count *= extents[static_cast<size_t>(d)];
+  // The number that divides the innermost dim where one does, closest to a block: of whole vectors, if it can be.
+  const auto divided = [&](int64_t aligned) -> std::optional<SumBlocks> {
+    int64_t inside = 1;
+    for (size_t k = reduced.size(); k-- > 0 && inside <= cuts.long_sum;) {
+      const int64_t extent = extents[static_cast<size_t>(reduced[k])];
+      const int64_t step = aligned / std::gcd(aligned, inside);
+      int64_t best = 0;
+      for (int64_t rows = step; rows <= std::min(extent, cuts.long_sum / inside); rows += step) {
+        const int64_t block = rows * inside;
+        if (extent % rows != 0 || block < cuts.long_sum_min_block || count / block < cuts.long_sum_rest) continue;
+        if (best == 0 || std::abs(block - cuts.long_sum_block) < std::abs(best * inside - cuts.long_sum_block))
+          best = rows;
+      }
+      if (best > 0) return SumBlocks{k, best};
+      inside *= extent;
+    }
+    return std::nullopt;
+  };
+  if (const auto blocks = divided(cuts.long_sum_aligned)) return blocks;
+  if (reduced.size() > 1) {
+    if (const auto blocks = divided(1)) return blocks;
+  }
+  int64_t inside = 1;
+  for (size_t k = reduced.size(); k-- > 0;) {
+    const int64_t extent = extents[static_cast<size_t>(reduced[k])];
+    const int64_t rows = std::max<int64_t>(1, cuts.long_sum_uneven_block / inside);
+    if (rows < extent) return SumBlocks{k, rows};
+    inside *= extent;
+  }
+  return std::nullopt;
+}
+
 /// Of a run of rows, how many lie side by side in strips: where that can be a number that divides them.
 int64_t StripOf(int64_t rows, int64_t columns, const target::Numerics& cuts) {
   const int64_t least = (cuts.strip + columns - 1) / columns;
@@ -257,33 +300,24 @@ std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
       }
     }
   }
-  // One dim alone, or dims that follow one another: cut the flat range into blocks.
-  for (size_t k = 1; k < dims.size(); ++k) {
-    if (dims[k] != dims[k - 1] + 1) return std::nullopt;
-  }
-  const size_t first = static_cast<size_t>(dims[0]);
-  int64_t block = 1;
-  while (block < cuts.long_sum_block && count % (2 * block) == 0) block *= 2;
-  Dims flat;
-  for (size_t i = 0; i < operand.rank(); ++i) {
-    if (i == first) flat.push_back(count);
-    if (i < first || i >= first + dims.size()) flat.push_back(operand.dims[i]);
-  }
-  const auto along = static_cast<int64_t>(first);
+  // One dim is cut into blocks, with all that is inside of it: a block across the border of a dim would be a place that
+  // nobody can compute without storing what is summed.
+  const std::optional<SumBlocks> found = BlocksOfSum(operand.dims, dims, cuts);
+  if (!found) return std::nullopt;
+  const auto along = static_cast<size_t>(dims[found->dim]);
+  Dims inner;
+  for (size_t k = found->dim; k < dims.size(); ++k) inner.push_back(dims[k] + 1);
   const auto partials = [&](Ref source, int64_t blocks) {
     Dims cut = ShapeOf(source).dims;
-    cut[first] /= blocks;
-    cut.insert(cut.begin() + along, blocks);
-    return Shared(reduce(Reshape(source, std::move(cut)), Dims{along + 1}, neutral));
+    cut[along] /= blocks;
+    cut.insert(cut.begin() + static_cast<std::ptrdiff_t>(along), blocks);
+    return Shared(reduce(Reshape(source, std::move(cut)), inner, neutral));
   };
-  if (block >= cuts.long_sum_min_block)
-    return Emit(reduce(partials(Reshape(node.in[0], flat), count / block), Dims{along}, node.in[1]));
+  const int64_t run = operand.dims[along], blocks = run / found->rows, whole = blocks * found->rows;
+  Ref sums = partials(whole == run ? node.in[0] : TakenRun(node.in[0], along, 0, 1, whole), blocks);
   // What does not divide has a shorter block at its end, so that no block has places without an element.
-  if (dims.size() > 1) return std::nullopt;
-  const int64_t blocks = count / cuts.long_sum_uneven_block, whole = blocks * cuts.long_sum_uneven_block;
-  const Ref most = partials(TakenRun(node.in[0], first, 0, 1, whole), blocks);
-  const Ref rest = partials(TakenRun(node.in[0], first, whole, 1, count - whole), 1);
-  return Emit(reduce(Concatenated({most, rest}, first), Dims{along}, node.in[1]));
+  if (whole != run) sums = Concatenated({sums, partials(TakenRun(node.in[0], along, whole, 1, run - whole), 1)}, along);
+  return Emit(reduce(sums, Dims(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(found->dim) + 1), node.in[1]));
 }
 
 }  // namespace tenon::compiler

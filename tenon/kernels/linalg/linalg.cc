@@ -49,14 +49,16 @@ struct Matrix {
 
 int64_t HalfOf(int64_t n, int64_t unit) { return (n / 2 + unit - 1) / unit * unit; }
 
-/// Elements of scratch for one matrix: a negated operand of a product, and what a piece of the direct methods copies.
+/// Elements of scratch for one matrix: the smaller operand of a product, negated, and what the direct methods copy. Of
+/// long matrices as many as these have, not as squares would.
 int64_t ScratchElems(const LinalgSignature& s) {
-  const int64_t m = s.x.rows, n = s.x.cols;
-  const int64_t order = s.op == LinalgOp::kTriangularSolve ? s.a.rows : std::max(m, n);
-  const int64_t negated = std::max(m, order) * HalfOf(order, kBlock);
-  const int64_t other = s.op == LinalgOp::kTriangularSolve ? (s.left ? n : m) : std::max(m, n);
-  const int64_t columns = (other + kWidth - 1) / kWidth;
-  return negated + kBlock * kBlock + std::max(columns * kBlock * kWidth, m * kLuPanel) + kStripe * kStripe + 64;
+  const bool solves = s.op == LinalgOp::kTriangularSolve;
+  const int64_t order = solves ? s.a.rows : std::min(s.x.rows, s.x.cols);
+  const int64_t columns = solves && !s.left ? s.x.rows : s.x.cols;
+  const int64_t negated = order * HalfOf(order, kBlock);
+  const int64_t solved = (columns + kWidth - 1) / kWidth * kWidth * std::min(order, kBlock);
+  const int64_t panel = s.op == LinalgOp::kLu ? s.x.rows * std::min(s.x.cols, kLuPanel) : 0;
+  return negated + kBlock * kBlock + std::max({solved, panel, kBlock}) + kStripe * kStripe + 64;
 }
 
 template <class T>
@@ -161,7 +163,7 @@ class Solver {
     const int64_t pieces = (x.cols + kWidth - 1) / kWidth;
     const auto cost = static_cast<int64_t>(0.1 * static_cast<double>(n * n * x.cols));
     pool_.ParallelFor(pieces, cost, [&](int64_t piece) {
-      T* mine = scratch_ + piece * kBlock * kWidth;
+      T* mine = scratch_ + piece * n * kWidth;
       const int64_t first = piece * kWidth;
       const int64_t width = std::min(kWidth, x.cols - first);
       const Matrix<T> part = x.Part(0, first, n, width);

@@ -45,12 +45,15 @@ Status Run(const LinalgSignature& s, Stack<T>* a, Stack<T>& x, std::vector<int32
   auto pool = std::move(threads::ThreadPool::Create(3)).value();
   const auto bytes = static_cast<size_t>(LinalgScratchBytes(s));
   std::unique_ptr<std::byte, void (*)(std::byte*)> scratch(
-      static_cast<std::byte*>(::operator new(bytes, std::align_val_t(64))),
+      static_cast<std::byte*>(::operator new(bytes + 64, std::align_val_t(64))),
       [](std::byte* p) { ::operator delete(p, std::align_val_t(64)); });
+  std::fill_n(scratch.get() + bytes, 64, std::byte{0x5a});
   info.assign(static_cast<size_t>(x.batch), -7);
   if (pivots != nullptr) pivots->assign(static_cast<size_t>(x.batch * std::min(x.rows, x.cols)), -7);
-  return Linalg(s, a == nullptr ? nullptr : a->begin(), x.begin(), pivots == nullptr ? nullptr : pivots->data(),
-                info.data(), scratch.get(), *pool);
+  const Status status = Linalg(s, a == nullptr ? nullptr : a->begin(), x.begin(),
+                               pivots == nullptr ? nullptr : pivots->data(), info.data(), scratch.get(), *pool);
+  EXPECT_EQ(std::count(scratch.get() + bytes, scratch.get() + bytes + 64, std::byte{0x5a}), 64) << "behind the scratch";
+  return status;
 }
 
 template <class T>
@@ -279,12 +282,30 @@ void TestLu(int64_t batch, int64_t m, int64_t n, Layout layout) {
   }
 }
 TEST(Linalg, Lu) {
-  for (int64_t m : {1, 7, 8, 9, 64, 130}) {
-    for (int64_t n : {1, 8, 9, 33, 130, 140}) {
+  for (int64_t m : {1, 7, 8, 9, 64, 130, 600}) {
+    for (int64_t n : {1, 4, 8, 9, 33, 130, 140, 500}) {
       TestLu<float>(2, m, n, Layout::kCols);
       TestLu<double>(2, m, n, n % 2 ? Layout::kOdd : Layout::kRows);
     }
   }
+}
+
+TEST(Linalg, LongMatricesTakeScratchOfTheirSize) {
+  const auto elements = [](LinalgOp op, int64_t rows, int64_t cols, int64_t order, bool left) {
+    LinalgSignature s;
+    s.op = op;
+    s.type = DType::kF32;
+    s.x = {rows, cols, cols, 1, {}};
+    s.a = {order, order, order, 1, {}};
+    s.left = left;
+    return LinalgScratchBytes(s) / 4;
+  };
+  constexpr int64_t kLong = 1'000'000, kFixed = 10'000;
+  EXPECT_LE(elements(LinalgOp::kLu, kLong, 4, 0, true), 4 * kLong + kFixed);
+  EXPECT_LE(elements(LinalgOp::kLu, 4, kLong, 0, true), 4 * (kLong + 64) + kFixed);
+  EXPECT_LE(elements(LinalgOp::kLu, kLong, 100, 0, true), 32 * kLong + 100 * 100 + kFixed);
+  EXPECT_LE(elements(LinalgOp::kTriangularSolve, 2, kLong, 2, true), 2 * (kLong + 64) + kFixed);
+  EXPECT_LE(elements(LinalgOp::kTriangularSolve, kLong, 2, 2, false), 2 * (kLong + 64) + kFixed);
 }
 
 TEST(Linalg, LuInLanes) {
