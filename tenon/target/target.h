@@ -92,8 +92,8 @@ struct Numerics {
 
   /// A reduction of more elements than `long_sum` to at most `long_sum_results` results is cut into blocks of about
   /// `long_sum_block` elements, which are reduced first. A block is a number of rows of one of its dims, which divides
-  /// that, with all that is inside of them: of a multiple of `long_sum_aligned` elements, of several dims any if need be.
-  /// Where no block from `long_sum_min_block` to `long_sum` divides it, blocks have about `long_sum_uneven_block`
+  /// that, with all that is inside of them: of a multiple of `long_sum_aligned` elements, of several dims any if need
+  /// be. Where no block from `long_sum_min_block` to `long_sum` divides it, blocks have about `long_sum_uneven_block`
   /// elements and the last one what is left.
   int64_t long_sum = 64 << 10;
   int64_t long_sum_results = 64;

@@ -194,7 +194,10 @@ Clustering Fuser::DealAnew(const Cluster& cluster, const std::unordered_set<Node
     }
     if (deal.stored.empty()) deal.alone.insert(root);
   }
-  forced.insert(deal.stored.begin(), deal.stored.end());
+  // Of what only looks at another value in another way it is that value that gets memory.
+  for (NodeId id : deal.stored) {
+    for (; forced.insert(id).second && IsPureView(p_, p_[id]);) id = p_[id].in[0].node;
+  }
   return FormClusters(p_, deal, captures_);
 }
 

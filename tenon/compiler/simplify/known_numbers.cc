@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/kir_op.h"
@@ -47,24 +48,49 @@ void ForEachPlace(const Dims& dims, const Dims& steps, int64_t base, const F& f)
 
 const std::vector<int64_t>* KnownNumbers::Find(Ref r, int depth) {
   if (const auto it = entries_.find(r); it != entries_.end()) return it->second.known ? &it->second.values : nullptr;
+  const bool before = std::exchange(too_deep_, false);
   Entry entry;
   entry.known = r.result == 0 && Make(program_[r.node], depth, entry.values);
+  if (!entry.known && too_deep_) cut_.push_back(r);
+  too_deep_ |= before;
+  if (entry.known) kept_ += static_cast<int64_t>(entry.values.size());
   const Entry& kept = entries_[r] = std::move(entry);
   return kept.known ? &kept.values : nullptr;
 }
 
+const std::vector<int64_t>* KnownNumbers::Of(Ref r) {
+  const std::vector<int64_t>* const found = Find(r, 0);
+  ForgetCut();
+  return found;
+}
+
 std::optional<std::vector<int64_t>> KnownNumbers::Of(const GraphNode& node) {
   std::vector<int64_t> values;
-  if (!Make(node, 0, values)) return std::nullopt;
-  return values;
+  const bool known = Make(node, 0, values);
+  ForgetCut();
+  return known ? std::optional(std::move(values)) : std::nullopt;
+}
+
+void KnownNumbers::ForgetCut() {
+  for (Ref r : cut_) entries_.erase(r);
+  cut_.clear();
+  too_deep_ = false;
+}
+
+void KnownNumbers::Forget() {
+  if (kept_ <= policy::kMaxKnownKept) return;
+  entries_.clear();
+  kept_ = 0;
 }
 
 bool KnownNumbers::Make(const GraphNode& node, int depth, std::vector<int64_t>& values) {
   const Shape& shape = node.shape();
   const int64_t count = NumElements(shape.dims);
-  if (node.out.size() != 1 || !Fits(shape.dtype) || count < 1 || count > policy::kMaxKnownNumbers ||
-      ++depth > policy::kMaxKnownDepth)
+  if (node.out.size() != 1 || !Fits(shape.dtype) || count < 1 || count > policy::kMaxKnownNumbers) return false;
+  if (++depth > policy::kMaxKnownDepth) {
+    too_deep_ = true;
     return false;
+  }
   values.reserve(static_cast<size_t>(count));
   if (KindOfOp(node.op) == OpKind::kElementwise) return MakeElementwise(node, depth, values);
   if (node.op == OpCode::kReduce) return MakeReduce(node, depth, values);

@@ -10,14 +10,16 @@
 namespace tenon::compiler {
 
 /// Integers and predicates that constants, counting and arithmetic on them settle, up to policy::kMaxKnownNumbers of a
-/// value. For the questions of one rule: what was found out once is kept.
+/// value. What was found out once is kept, of a program that only grows.
 class KnownNumbers {
  public:
   explicit KnownNumbers(const Program& program) : program_(program) {}
-  /// The elements, row after row; null where they are not known.
-  const std::vector<int64_t>* Of(Ref r) { return Find(r, 0); }
+  /// The elements, row after row, until the next Forget; null where they are not known.
+  const std::vector<int64_t>* Of(Ref r);
   /// The same of a node of one result that is not in the program yet.
   std::optional<std::vector<int64_t>> Of(const GraphNode& node);
+  /// Lets go of what was kept, where that has become too much.
+  void Forget();
 
  private:
   struct Entry {
@@ -29,8 +31,14 @@ class KnownNumbers {
   bool MakeElementwise(const GraphNode& node, int depth, std::vector<int64_t>& values);
   bool MakeReduce(const GraphNode& node, int depth, std::vector<int64_t>& values);
 
+  /// What was called unknown for lack of depth may be known to the next question.
+  void ForgetCut();
+
   const Program& program_;
   std::unordered_map<Ref, Entry, RefHasher> entries_;
+  int64_t kept_ = 0;       ///< Numbers in entries_.
+  bool too_deep_ = false;  ///< Since it was last cleared, some value was too deep.
+  std::vector<Ref> cut_;   ///< Of entries_, those that are unknown for that reason.
 };
 
 }  // namespace tenon::compiler

@@ -14,6 +14,8 @@ inline constexpr int64_t kMaxFoldedElements = 256;
 /// many as a table of a kernel may well hold.
 inline constexpr int64_t kMaxKnownNumbers = 4096;
 inline constexpr int kMaxKnownDepth = 32;
+/// Numbers that are kept for later questions: 8 MB of them.
+inline constexpr int64_t kMaxKnownKept = 1 << 20;
 /// Updates that a choice is made between, one behind the other, at most; and an update is at most such a part of its
 /// array that choosing within it pays.
 inline constexpr size_t kMaxMaskedUpdates = 8;

@@ -9,6 +9,7 @@
 
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/simplify/known_numbers.h"
 #include "tenon/compiler/simplify/rules.h"
 #include "tenon/compiler/simplify/simplify.h"
 
@@ -129,6 +130,7 @@ class Simplifier {
   const Outlook& outlook_;
   RuleLog& log_;
   Program to_;
+  KnownNumbers known_numbers_{to_};
   std::unordered_map<Ref, Ref, RefHasher> map_;
   Block* block_ = nullptr;
   mlir::Operation* source_ = nullptr;        ///< Of the node at hand.
