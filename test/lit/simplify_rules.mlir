@@ -641,3 +641,20 @@ module @blocks {
     return %0, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>
   }
 }
+
+// -----
+
+// The norm of a matrix sums rows of it: no kernel could compute elements in blocks across their borders.
+// CHECK-DAG: unmerged_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[] -> %{{[0-9]+}} = reduce
+// CHECK: program @norm
+// CHECK: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1,2] : f32[50]
+module @norm {
+  func.func @main(%a: tensor<1000x1001xf32>) -> tensor<f32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.exponential %a : tensor<1000x1001xf32>
+    %1 = stablehlo.reshape %0 : (tensor<1000x1001xf32>) -> tensor<1001000xf32>
+    %2 = stablehlo.multiply %1, %1 : tensor<1001000xf32>
+    %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<1001000xf32>, tensor<f32>) -> tensor<f32>
+    return %3 : tensor<f32>
+  }
+}

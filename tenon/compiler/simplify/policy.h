@@ -8,6 +8,8 @@
 
 namespace tenon::compiler::policy {
 
+/// Operations between a long reduction and reshapes of what it sums, which are made anew with other dims.
+inline constexpr size_t kMaxUnmergedNodes = 16;
 /// Constants of more elements are left to run time: computing them there costs less than here.
 inline constexpr int64_t kMaxFoldedElements = 256;
 /// Places of gathers and scatters that are looked at, integers of which they are made, and how many operations deep: as

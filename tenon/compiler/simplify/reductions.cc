@@ -216,6 +216,96 @@ int64_t StripOf(int64_t rows, int64_t columns, const target::Numerics& cuts) {
 
 }  // namespace
 
+namespace {
+
+/// By dim of `merged`, the neighbouring ones of `dims` that it is made of: [begin, end). Nothing where it is not made
+/// so.
+std::optional<std::vector<std::pair<size_t, size_t>>> MergedFrom(const Dims& merged, const Dims& dims) {
+  std::vector<std::pair<size_t, size_t>> groups;
+  size_t next = 0;
+  for (const int64_t extent : merged) {
+    const size_t begin = next;
+    for (int64_t made = 1; made < extent && next < dims.size();) made *= dims[next++];
+    if (CountOf(dims, begin, next) != extent) return std::nullopt;
+    groups.emplace_back(begin, next);
+  }
+  if (CountOf(dims, next, dims.size()) != 1 || groups.empty()) return std::nullopt;
+  groups.back().second = dims.size();
+  return groups;
+}
+
+/// Whether it lies in memory row after row whoever looks at it, so that other dims for it cost nothing.
+bool IsStored(const GraphNode& node) {
+  return node.op == OpCode::kParameter || node.op == OpCode::kConstant || node.op == OpCode::kDot ||
+         node.op == OpCode::kConvolution || node.op == OpCode::kSort || node.op == OpCode::kFft;
+}
+
+bool IsPointwise(const Program& p, const GraphNode& node) {
+  return KindOfOp(node.op) == OpKind::kElementwise && node.out.size() == 1 && std::ranges::all_of(node.in, [&](Ref r) {
+           return p.shape(r).rank() == 0 || p.shape(r).dims == node.shape().dims;
+         });
+}
+
+/// The dims before they were merged of something computed that `r` is made of, element by element.
+const Dims* BeforeMerging(const Program& p, Ref r) {
+  std::vector<Ref> open = {r};
+  for (size_t i = 0; i < open.size() && i < policy::kMaxUnmergedNodes; ++i) {
+    const GraphNode& node = p[open[i].node];
+    if (node.op == OpCode::kReshape && !IsStored(p[node.in[0].node])) return &p.shape(node.in[0]).dims;
+    if (IsPointwise(p, node)) open.insert(open.end(), node.in.begin(), node.in.end());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Ref> Simplifier::WithDims(Ref r, const Dims& dims, size_t& left) {
+  const GraphNode node = Def(r);
+  if (node.op == OpCode::kReshape || IsStored(node)) return Reshape(r, dims);
+  if (const std::optional<uint64_t> bits = SplatBits(to_, r)) return Splat({ShapeOf(r).dtype, dims}, *bits);
+  if (node.op == OpCode::kBroadcast && ShapeOf(node.in[0]).rank() == 0) return Broadcast(node.in[0], dims, {});
+  if (!IsPointwise(to_, node) || left == 0) return std::nullopt;
+  --left;
+  GraphNode made = node;
+  made.out[0].dims = dims;
+  for (Ref& in : made.in) {
+    if (ShapeOf(in).rank() == 0) continue;
+    const std::optional<Ref> with = WithDims(in, dims, left);
+    if (!with) return std::nullopt;
+    in = *with;
+  }
+  return Emit(std::move(made));
+}
+
+std::optional<Ref> Simplifier::ReduceUnmerged(const GraphNode& node) {
+  if (node.in.size() != 2) return std::nullopt;
+  const Dims merged = ShapeOf(node.in[0]).dims;
+  const Dims& reduced = node.attrs<ReduceAttrs>().dimensions;
+  const int64_t results = NumElements(node.shape().dims);
+  if (results == 0 || results > numerics().long_sum_results || NumElements(merged) / results <= numerics().long_sum)
+    return std::nullopt;
+  const Dims* const before = BeforeMerging(to_, node.in[0]);
+  if (before == nullptr || before->size() <= merged.size()) return std::nullopt;
+  const Dims dims = *before;
+  const auto groups = MergedFrom(merged, dims);
+  if (!groups) return std::nullopt;
+  size_t left = policy::kMaxUnmergedNodes;
+  const std::optional<Ref> operand = WithDims(node.in[0], dims, left);
+  if (!operand) return std::nullopt;
+  GraphNode part = node;
+  part.in[0] = *operand;
+  ReduceAttrs over;
+  Dims kept;
+  for (size_t d = 0; d < merged.size(); ++d) {
+    const bool is_reduced = std::ranges::find(reduced, static_cast<int64_t>(d)) != reduced.end();
+    for (size_t i = (*groups)[d].first; i < (*groups)[d].second; ++i)
+      is_reduced ? over.dimensions.push_back(static_cast<int64_t>(i)) : kept.push_back(dims[i]);
+  }
+  part.attributes = std::move(over);
+  part.out[0].dims = std::move(kept);
+  return Reshape(Emit(std::move(part)), node.shape().dims);
+}
+
 std::optional<Ref> Simplifier::SplitLongReduce(const GraphNode& node) {
   if (node.in.size() != 2) return std::nullopt;
   const target::Numerics& cuts = numerics();

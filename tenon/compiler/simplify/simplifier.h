@@ -97,6 +97,9 @@ class Simplifier {
   Ref Compare(kir::Cmp how, Ref a, Ref b);
   Ref Select(Ref mask, Ref yes, Ref no);
   Ref Reshape(Ref r, Dims dims);
+  /// The same elements, row after row, with other dims all the way down to reshapes and to what lies in memory, if it
+  /// is made of at most `left` operations, which are counted.
+  std::optional<Ref> WithDims(Ref r, const Dims& dims, size_t& left);
   /// The real or imaginary (op) part of a complex value.
   Ref Part(OpCode op, Ref r);
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
