@@ -26,7 +26,7 @@ def programs(jax, pick, add):
     add('lotka_volterra', lambda y: lax.scan(lambda s, _: ((s[0] + 0.01 * (s[0] - s[0] * s[1]), s[1] + 0.01 * (s[0] * s[1] - s[1])),) * 2, (y[0], y[1]), None, length=t)[1], positive(2, low=0.5, high=1.5), factor=8)
     add('pendulum_stack', lambda s: fori(0, t, lambda i, s: s + 0.005 * jnp.stack([s[1], -jnp.sin(s[0])]), s), f32(2), factor=8)
     add('matrix_2x2', lambda a, b: fori(0, t, lambda i, s: jnp.tanh(a @ s + b), b), f32(2, 2), f32(2, 2))
-    add('matrix_vector_12', lambda a, x: fori(0, t, lambda i, s: jnp.tanh(a @ s), x), f32(12, 12, scale=0.3), f32(12))
+    add('matrix_vector_12', lambda a, x: fori(0, t, lambda i, s: jnp.tanh(a @ s), x), f32(12, 12, scale=0.3), f32(12), factor=4)
     add('branch', lambda x: fori(0, t, lambda i, s: lax.cond(s > 1, lambda s: s * 0.5, lambda s: s * 1.3 + 0.01, s), x), positive(), factor=8)
     add('switch_vector', lambda x: fori(0, t, lambda i, s: lax.switch(i % 3, [lambda s: s + 0.1, lambda s: s * 0.9, lambda s: jnp.sin(s)], s), x), f32(8))
     add('nested', lambda x: fori(0, t // 10, lambda i, s: fori(0, 10, lambda j, u: u * 0.9 + 0.01 * j, s), x), f32(16))

@@ -118,49 +118,51 @@ bool IsDense(const Dims& dims, const Dims& stride_bytes, int64_t element_bytes) 
 
 }  // namespace
 
-CopyOp::CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes)
-    : from_(from),
-      to_(to),
-      from_stride_bytes_(Bytes(from_strides, element_bytes)),
-      to_stride_bytes_(Bytes(to_strides, element_bytes)),
+SharedCopy::SharedCopy(Dims from_strides, Dims to_strides, Dims dims, int64_t element_bytes)
+    : from_strides_(std::move(from_strides)),
+      to_strides_(std::move(to_strides)),
       dims_(std::move(dims)),
       element_bytes_(element_bytes),
       bytes_(NumElements(dims_) * element_bytes) {
   if (bytes_ < policy::kSharedCopyBytes) return;
-  if (from_stride_bytes_ == to_stride_bytes_ && IsDense(dims_, from_stride_bytes_, element_bytes_)) {
+  if (from_strides_ == to_strides_ && IsDense(dims_, from_strides_, element_bytes_)) {
     dims_ = {bytes_};
-    from_stride_bytes_ = to_stride_bytes_ = {1};
+    from_strides_ = to_strides_ = {1};
     element_bytes_ = 1;
   }
   piece_ = std::max<int64_t>(1, policy::kCopyPieceBytes / (bytes_ / dims_[0]));
 }
 
-void CopyOp::Piece(std::byte* from, std::byte* to, int64_t begin, int64_t end) const {
-  Dims dims = dims_;
-  dims[0] = end - begin;
-  StridedCopy(to + begin * to_stride_bytes_[0], to_stride_bytes_, from + begin * from_stride_bytes_[0],
-              from_stride_bytes_, dims, element_bytes_);
+void SharedCopy::Run(const std::byte* from, std::byte* to, threads::ThreadPool& pool) const {
+  if (piece_ == 0) return StridedCopy(to, to_strides_, from, from_strides_, dims_, element_bytes_);
+  pool.ParallelFor((dims_[0] + piece_ - 1) / piece_, bytes_ / policy::kCopyBytesPerNs, [&](int64_t i) {
+    const int64_t begin = i * piece_;
+    Dims dims = dims_;
+    dims[0] = std::min(dims_[0] - begin, piece_);
+    StridedCopy(to + begin * to_strides_[0], to_strides_, from + begin * from_strides_[0], from_strides_, dims,
+                element_bytes_);
+  });
 }
 
+CopyOp::CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes)
+    : from_(from),
+      to_(to),
+      copy_(Bytes(from_strides, element_bytes), Bytes(to_strides, element_bytes), std::move(dims), element_bytes) {}
+
 Status CopyOp::Run(const Frame& frame) const {
-  std::byte* from = from_.In(frame);
+  const std::byte* from = from_.In(frame);
   std::byte* to = to_.In(frame);
-  if (from == to && from_stride_bytes_ == to_stride_bytes_) return OkStatus();  // A donated argument that is returned.
-  if (piece_ == 0) {
-    StridedCopy(to, to_stride_bytes_, from, from_stride_bytes_, dims_, element_bytes_);
-    return OkStatus();
-  }
-  frame.pool.ParallelFor((dims_[0] + piece_ - 1) / piece_, bytes_ / policy::kCopyBytesPerNs,
-                         [&](int64_t i) { Piece(from, to, i * piece_, std::min(dims_[0], (i + 1) * piece_)); });
+  if (from == to && copy_.same_strides()) return OkStatus();  // A donated argument that is returned.
+  copy_.Run(from, to, frame.pool);
   return OkStatus();
 }
 
 CarryOp::CarryOp(std::vector<Move> moves, int64_t waiting_bytes)
     : moves_(std::move(moves)), waiting_bytes_(waiting_bytes) {
-  for (Move& m : moves_) {
-    m.from_strides = Bytes(m.from_strides, m.element_bytes);
-    m.to_strides = Bytes(m.to_strides, m.element_bytes);
-    waiting_strides_.push_back(Bytes(RowMajorStridesElems(m.dims), m.element_bytes));
+  for (const Move& m : moves_) {
+    const Dims waiting = RowMajorStridesElems(m.dims);
+    copies_.emplace_back(Bytes(m.way == Way::kRestore ? waiting : m.from_strides, m.element_bytes),
+                         Bytes(m.way == Way::kSave ? waiting : m.to_strides, m.element_bytes), m.dims, m.element_bytes);
   }
 }
 
@@ -176,10 +178,8 @@ Status CarryOp::Run(const Frame& frame) const {
   }
   for (size_t i = 0; i < moves_.size(); ++i) {
     const Move& m = moves_[i];
-    const bool saved = m.way == Way::kSave, restored = m.way == Way::kRestore;
-    StridedCopy(saved ? waiting + m.offset_bytes : m.to.In(frame), saved ? waiting_strides_[i] : m.to_strides,
-                restored ? waiting + m.offset_bytes : m.from.In(frame), restored ? waiting_strides_[i] : m.from_strides,
-                m.dims, m.element_bytes);
+    copies_[i].Run(m.way == Way::kRestore ? waiting + m.offset_bytes : m.from.In(frame),
+                   m.way == Way::kSave ? waiting + m.offset_bytes : m.to.In(frame), frame.pool);
   }
   return OkStatus();
 }

@@ -90,19 +90,28 @@ class KernelOp final : public BoundOp {
   int64_t cost_ns_;
 };
 
+/// A copy between two strided arrays, shared by threads where it is large. Strides in bytes.
+class SharedCopy {
+ public:
+  SharedCopy(Dims from_strides, Dims to_strides, Dims dims, int64_t element_bytes);
+  void Run(const std::byte* from, std::byte* to, threads::ThreadPool& pool) const;
+  bool same_strides() const { return from_strides_ == to_strides_; }
+
+ private:
+  Dims from_strides_, to_strides_, dims_;
+  int64_t element_bytes_;
+  int64_t bytes_;
+  int64_t piece_ = 0;  ///< Of the first dim, that one thread copies at once; 0: all of it.
+};
+
 class CopyOp final : public BoundOp {
  public:
   CopyOp(Place from, Dims from_strides, Place to, Dims to_strides, Dims dims, int64_t element_bytes);
   Status Run(const Frame& frame) const override;
 
  private:
-  void Piece(std::byte* from, std::byte* to, int64_t begin, int64_t end) const;
-
   Place from_, to_;
-  Dims from_stride_bytes_, to_stride_bytes_, dims_;
-  int64_t element_bytes_;
-  int64_t bytes_;
-  int64_t piece_ = 0;  ///< Of the first dim, that one thread copies at once; 0: all of it.
+  SharedCopy copy_;
 };
 
 /// Copies one after the other; some values wait in memory of the op's own until what they overwrite was read.
@@ -121,8 +130,8 @@ class CarryOp final : public BoundOp {
   Status Run(const Frame& frame) const override;
 
  private:
-  std::vector<Move> moves_;  ///< Strides in bytes.
-  std::vector<Dims> waiting_strides_;
+  std::vector<Move> moves_;
+  std::vector<SharedCopy> copies_;  ///< By move.
   int64_t waiting_bytes_;
 };
 
