@@ -38,6 +38,9 @@ inline constexpr int64_t kSharedCopyBytes = 512 << 10;
 inline constexpr int64_t kCopyPieceBytes = 128 << 10;
 inline constexpr int64_t kCopyBytesPerNs = 16;
 
+/// Carries of a loop from here on take turns in memory instead of being moved: moving fewer bytes takes no longer.
+inline constexpr int64_t kTurnedBytes = 1 << 10;
+
 /// Copies of an accelerator are cut into pieces of so many elements: that many are worth a group of its lanes.
 inline constexpr int64_t kCopyGrain = 1024;
 /// Loops of known trips are recorded trip by trip up to so many launches: a megabyte or so of commands.

@@ -165,7 +165,7 @@ class Builder {
     int64_t bytes = 0;
     TENON_ASSIGN_OR_RETURN(const std::vector<CarryOp::Move> moves, CarryMoves(CarriesOf(s), bytes));
     const size_t before = commands.size();
-    const auto waiting = static_cast<uint32_t>(plan_.inputs.size() + plan_.outputs.size() + 1 + plan_.constants.size());
+    const uint32_t waiting = NumBases();
     for (const CarryOp::Move& m : moves) {
       const bool saved = m.way == CarryOp::Way::kSave, restored = m.way == CarryOp::Way::kRestore;
       const runtime::Place own{waiting, m.offset_bytes};
@@ -251,22 +251,20 @@ class Builder {
         step.is);
   }
 
+  uint32_t NumBases() const {
+    return static_cast<uint32_t>(plan_.inputs.size() + plan_.outputs.size() + 1 + plan_.constants.size());
+  }
+
   Place PlaceOf(plan::SlotId id) const {
     if (id == plan::kNoSlot) return {kNoBase, 0};
-    const plan::Slot& slot = plan_.slots[id];
-    const auto inputs = static_cast<uint32_t>(plan_.inputs.size());
-    const auto outputs = static_cast<uint32_t>(plan_.outputs.size());
-    switch (slot.kind) {
-      case plan::SlotKind::kArg:
-        return {slot.index, slot.offset_bytes};
-      case plan::SlotKind::kOut:
-        return {inputs + slot.index, slot.offset_bytes};
-      case plan::SlotKind::kTemp:
-        return {inputs + outputs, slot.offset_bytes};
-      case plan::SlotKind::kConst:
-        return {inputs + outputs + 1 + slot.index, slot.offset_bytes};
+    const Area area = AreaOf(plan_, id);
+    const int64_t offset = plan_.slots[id].offset_bytes;
+    for (size_t i = 0; i < turns_.areas.size(); ++i) {
+      const Area& turned = turns_.areas[i];
+      if (area.base == turned.base && offset >= turned.begin && offset < turned.end)
+        return {NumBases() + static_cast<uint32_t>(i), offset - turned.begin};
     }
-    return {kNoBase, 0};
+    return {area.base, offset};
   }
 
   template <class Slots, class Params>
@@ -340,11 +338,14 @@ class Builder {
   }
 
   OpResult One(const plan::WhileStep& s, int depth) const {
-    TENON_ASSIGN_OR_RETURN(OpList condition, All(s.condition, depth + 1));
-    TENON_ASSIGN_OR_RETURN(OpList body, All(s.body, depth + 1, &s));
-    const Place predicate = s.trip_count < 0 ? PlaceOf(s.predicate) : Place{};
-    return std::unique_ptr<BoundOp>(
-        std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count, std::move(body)));
+    Builder inside = *this;
+    // An accelerator's commands name places for all trips.
+    if (accelerator_ == nullptr) inside.turns_ = TurnsOf(plan_, s);
+    TENON_ASSIGN_OR_RETURN(OpList condition, inside.All(s.condition, depth + 1));
+    TENON_ASSIGN_OR_RETURN(OpList body, inside.All(s.body, depth + 1, &s));
+    const Place predicate = s.trip_count < 0 ? inside.PlaceOf(s.predicate) : Place{};
+    return std::unique_ptr<BoundOp>(std::make_unique<WhileOp>(std::move(condition), predicate, s.trip_count,
+                                                              std::move(body), std::move(inside.turns_), NumBases()));
   }
 
   using Carries = std::vector<std::pair<plan::SlotId, plan::SlotId>>;
@@ -352,7 +353,8 @@ class Builder {
   Carries CarriesOf(const plan::WhileStep& s) const {
     Carries carries;
     for (const auto& pair : s.carry) {
-      if (!plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
+      const bool turns = std::ranges::find(turns_.carries, pair) != turns_.carries.end();
+      if (!turns && !plan::SamePlace(plan_, pair.first, pair.second)) carries.push_back(pair);
     }
     return carries;
   }
@@ -475,14 +477,8 @@ class Builder {
 
   // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.
   std::pair<int64_t, int64_t> SpanOf(plan::SlotId id) const {
-    const plan::Slot& slot = plan_.slots[id];
-    int64_t low = slot.offset_bytes, high = slot.offset_bytes + ByteWidth(slot.dtype);
-    for (size_t i = 0; i < slot.dims.size(); ++i) {
-      if (slot.dims[i] == 0) return {0, 0};
-      const int64_t by = (slot.dims[i] - 1) * slot.stride_elems[i] * ByteWidth(slot.dtype);
-      (by < 0 ? low : high) += by;
-    }
-    return {low, high};
+    const Area area = AreaOf(plan_, id);
+    return {area.begin, area.end};
   }
   bool Overlap(plan::SlotId a, plan::SlotId b) const {
     if (PlaceOf(a).base != PlaceOf(b).base) return false;
@@ -522,6 +518,7 @@ class Builder {
   Profile* profile_;          ///< Null: nothing is timed.
   Accelerator* accelerator_;  ///< Null: there is none.
   Share& share_;
+  Turns turns_;  ///< Of the loop around.
 };
 
 }  // namespace

@@ -196,6 +196,37 @@ Status Look(const Frame& frame, const Place& at, int64_t bytes) {
 }  // namespace
 
 Status WhileOp::Run(const Frame& frame) const {
+  if (turns_.chains.empty()) return RunTrips(frame, nullptr);
+  SmallVector<std::byte*, 32> bases(frame.bases, frame.bases + num_bases_);
+  for (const Area& area : turns_.areas) bases.push_back(frame.bases[area.base] + area.begin);
+  const Frame inside{bases.data(), frame.pool, frame.memory, frame.arguments, frame.services, frame.plan};
+  std::byte** const areas = bases.data() + num_bases_;
+  TENON_RETURN_IF_ERROR(RunTrips(inside, areas));
+  BringHome(frame, areas);
+  return OkStatus();
+}
+
+/// What is carried goes to where the loop began with it, if it is not there.
+void WhileOp::BringHome(const Frame& frame, std::byte** areas) const {
+  const auto home = [&](size_t i) { return frame.bases[turns_.areas[i].base] + turns_.areas[i].begin; };
+  for (const std::vector<size_t>& chain : turns_.chains) {
+    // The first one's value is dead, so there is always one whose home nobody needs any more.
+    std::vector<size_t> left;
+    for (size_t i : std::span(chain).subspan(1)) {
+      if (areas[i] != home(i)) left.push_back(i);
+    }
+    while (!left.empty()) {
+      const auto free = std::ranges::find_if(left, [&](size_t i) {
+        return std::ranges::none_of(left, [&](size_t other) { return areas[other] == home(i); });
+      });
+      const Area& area = turns_.areas[*free];
+      SharedCopy({1}, {1}, {area.end - area.begin}, 1).Run(areas[*free], home(*free), frame.pool);
+      left.erase(free);
+    }
+  }
+}
+
+Status WhileOp::RunTrips(const Frame& frame, std::byte** areas) const {
   for (int64_t i = 0; trip_count_ < 0 || i < trip_count_; ++i) {
     if (frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");
     if (trip_count_ < 0) {
@@ -204,6 +235,11 @@ Status WhileOp::Run(const Frame& frame) const {
       if (*predicate_.In(frame) == std::byte{0}) break;
     }
     TENON_RETURN_IF_ERROR(RunAll(body_, frame));
+    for (const std::vector<size_t>& chain : turns_.chains) {
+      std::byte* const dead = areas[chain.back()];
+      for (size_t k = chain.size(); k-- > 1;) areas[chain[k]] = areas[chain[k - 1]];
+      areas[chain[0]] = dead;
+    }
   }
   return OkStatus();
 }

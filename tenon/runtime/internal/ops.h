@@ -11,6 +11,7 @@
 #include "tenon/drivers/registry.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/accelerator.h"
+#include "tenon/runtime/internal/turns.h"
 #include "tenon/runtime/profile.h"
 #include "tenon/runtime/program.h"
 #include "tenon/threads/pool.h"
@@ -137,15 +138,26 @@ class CarryOp final : public BoundOp {
 
 class WhileOp final : public BoundOp {
  public:
-  WhileOp(OpList condition, Place predicate, int64_t trip_count, OpList body)
-      : condition_(std::move(condition)), predicate_(predicate), trip_count_(trip_count), body_(std::move(body)) {}
+  /// Inside, base `num_bases` + i is where area i of `turns` lies at the time.
+  WhileOp(OpList condition, Place predicate, int64_t trip_count, OpList body, Turns turns, uint32_t num_bases)
+      : condition_(std::move(condition)),
+        predicate_(predicate),
+        trip_count_(trip_count),
+        body_(std::move(body)),
+        turns_(std::move(turns)),
+        num_bases_(num_bases) {}
   Status Run(const Frame& frame) const override;
 
  private:
+  Status RunTrips(const Frame& frame, std::byte** areas) const;
+  void BringHome(const Frame& frame, std::byte** areas) const;
+
   OpList condition_;
   Place predicate_;
   int64_t trip_count_;
   OpList body_;  ///< The carries' copies included.
+  Turns turns_;
+  uint32_t num_bases_;
 };
 
 class CaseOp final : public BoundOp {
