@@ -63,7 +63,8 @@ TEST(Reduce, FindsThePlantedMistake) {
 }
 
 TEST(Reduce, GeneratedProgramsEndSmall) {
-  // Whatever has a reduction and a dynamic slice: each seed ends in a handful of ops.
+  // Whatever has a reduction and a slice: each seed ends in a handful of ops, of which a reduction may be of two values by
+  // a region of five lines.
   const auto interesting = [](const std::string& text) {
     return text.find("stablehlo.reduce") != std::string::npos && text.find("stablehlo.slice") != std::string::npos;
   };
@@ -74,7 +75,7 @@ TEST(Reduce, GeneratedProgramsEndSmall) {
     ++reduced;
     const Result<std::string> small = Reduce(program, interesting);
     ASSERT_TRUE(small.ok()) << small.status().ToString();
-    EXPECT_LE(Lines(*small), 20) << *small;
+    EXPECT_LE(Lines(*small), 25) << *small;
     EXPECT_TRUE(reference::Program::Load(*small).ok()) << *small;
   }
   EXPECT_GT(reduced, 0);
