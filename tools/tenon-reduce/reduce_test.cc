@@ -63,8 +63,8 @@ TEST(Reduce, FindsThePlantedMistake) {
 }
 
 TEST(Reduce, GeneratedProgramsEndSmall) {
-  // Whatever has a reduction and a slice: each seed ends in a handful of ops, of which a reduction may be of two values by
-  // a region of five lines.
+  // Whatever has a reduction and a slice: each seed ends in a handful of ops, of which a reduction may be of two values
+  // by a region of five lines.
   const auto interesting = [](const std::string& text) {
     return text.find("stablehlo.reduce") != std::string::npos && text.find("stablehlo.slice") != std::string::npos;
   };

@@ -43,8 +43,7 @@ kir::Kernel AddOneKernel() {
 }
 
 void AddOne(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
-  for (int64_t i = 0; i < kN; ++i)
-    static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
+  for (int64_t i = 0; i < kN; ++i) static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
 }
 
 // (before, now) = (now, now + 1): %2 is before, %3 now, %4 what becomes of it.
