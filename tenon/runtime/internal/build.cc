@@ -259,11 +259,8 @@ class Builder {
     if (id == plan::kNoSlot) return {kNoBase, 0};
     const Area area = AreaOf(plan_, id);
     const int64_t offset = plan_.slots[id].offset_bytes;
-    for (size_t i = 0; i < turns_.areas.size(); ++i) {
-      const Area& turned = turns_.areas[i];
-      if (area.base == turned.base && offset >= turned.begin && offset < turned.end)
-        return {NumBases() + static_cast<uint32_t>(i), offset - turned.begin};
-    }
+    if (const std::optional<size_t> i = turns_.Meets(area.base, offset, offset + 1))
+      return {NumBases() + static_cast<uint32_t>(*i), offset - turns_.areas[*i].begin};
     return {area.base, offset};
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "tenon/runtime/policy.h"
 
@@ -133,6 +135,15 @@ Area AreaOf(const plan::Plan& plan, SlotId id) {
   return {base, low, high};
 }
 
+std::optional<size_t> Turns::Meets(uint32_t base, int64_t begin, int64_t end) const {
+  const auto after = std::ranges::lower_bound(areas, std::pair(base, end), {},
+                                              [](const Area& a) { return std::pair(a.base, a.begin); });
+  if (after == areas.begin()) return std::nullopt;
+  const Area& last = *(after - 1);
+  if (last.base != base || last.end <= begin) return std::nullopt;
+  return static_cast<size_t>(after - 1 - areas.begin());
+}
+
 Turns TurnsOf(const plan::Plan& plan, const plan::WhileStep& loop) {
   Survey survey(plan);
   std::vector<std::pair<SlotId, SlotId>> moved;  // Carries that are copies.
@@ -146,21 +157,30 @@ Turns TurnsOf(const plan::Plan& plan, const plan::WhileStep& loop) {
   survey.Add(loop.body);
   if (survey.loops) return {};
 
+  // All apart from each other and from what is written by copies.
+  const auto key = [](const Area& a) { return std::tuple(a.base, a.begin, a.end); };
+  for (const auto& [from, to] : turns.carries) {
+    for (SlotId id : {from, to}) turns.areas.push_back(AreaOf(plan, id));
+  }
+  std::ranges::sort(turns.areas, {}, key);
+  turns.areas.erase(std::ranges::unique(turns.areas).begin(), turns.areas.end());
+  for (size_t i = 1; i < turns.areas.size(); ++i) {
+    if (Overlap(turns.areas[i - 1], turns.areas[i])) return {};
+  }
+  for (const auto& [from, to] : moved) {
+    const Area area = AreaOf(plan, to);
+    if (turns.Meets(area.base, area.begin, area.end)) return {};
+  }
+
   // The chains: each area has one that it becomes at most, and one that becomes it.
   const auto index_of = [&](SlotId id) {
     const Area area = AreaOf(plan, id);
-    const auto at = std::ranges::find(turns.areas, area);
-    const auto index = static_cast<size_t>(at - turns.areas.begin());
-    if (at == turns.areas.end()) turns.areas.push_back(area);
-    return index;
+    return *turns.Meets(area.base, area.begin, area.end);
   };
-  std::vector<std::optional<size_t>> next, previous;
-  std::vector<plan::ValueId> values;  // Of areas: what is carried there, or is to be.
+  std::vector<std::optional<size_t>> next(turns.areas.size()), previous(turns.areas.size());
+  std::vector<plan::ValueId> values(turns.areas.size(), 0);  // What is carried there, or is to be.
   for (const auto& [from, to] : turns.carries) {
     const size_t a = index_of(from), b = index_of(to);
-    next.resize(turns.areas.size());
-    previous.resize(turns.areas.size());
-    values.resize(turns.areas.size());
     if (next[a] || previous[b]) return {};
     next[a] = b;
     previous[b] = a;
@@ -178,39 +198,27 @@ Turns TurnsOf(const plan::Plan& plan, const plan::WhileStep& loop) {
   }
   if (chained < turns.areas.size()) return {};  // Some come back to themselves, with nothing dead among them.
 
-  // All apart from each other and from what is written by copies.
-  for (size_t i = 0; i < turns.areas.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (Overlap(turns.areas[i], turns.areas[j])) return {};
-    }
-    for (const auto& [from, to] : moved) {
-      if (Overlap(turns.areas[i], AreaOf(plan, to))) return {};
-    }
-  }
   // What the first ones hold is of one trip alone: nothing else in the plan knows it, nor does the caller.
+  Survey everywhere(plan);
+  everywhere.Add(plan.steps);
+  std::unordered_map<plan::ValueId, int64_t> others;  // Uses outside of the loop's steps, its carries among them.
+  for (const Access& a : everywhere.accesses) ++others[plan.slots[a.slot].value];
+  for (const Access& a : survey.accesses) --others[plan.slots[a.slot].value];
   for (const std::vector<size_t>& chain : turns.chains) {
     const plan::ValueId value = values[chain[0]];
-    if (value <= plan.outputs.size()) return {};
-    const auto uses = [&](const std::vector<Access>& accesses) {
-      return std::ranges::count_if(accesses, [&](const Access& a) { return plan.slots[a.slot].value == value; });
-    };
-    Survey everywhere(plan);
-    everywhere.Add(plan.steps);
-    if (uses(everywhere.accesses) != uses(survey.accesses) + 1) return {};  // The carry reads it besides.
+    if (value <= plan.outputs.size() || others[value] != 1) return {};  // Its carry reads it.
   }
   // Nothing lies in them in part; what is carried may be read at once, everything else is written first.
   std::set<std::pair<size_t, plan::ValueId>> written;
   const auto allowed = [&](SlotId id, bool write) {
     const Area area = AreaOf(plan, id);
-    for (size_t i = 0; i < turns.areas.size(); ++i) {
-      if (!Overlap(area, turns.areas[i])) continue;
-      const plan::ValueId value = plan.slots[id].value;
-      if (!Contains(turns.areas[i], area) || value == 0) return false;
-      if (write) written.emplace(i, value);
-      const bool carried = previous[i].has_value() && value == values[i];
-      if (!carried && !written.contains({i, value})) return false;
-    }
-    return true;
+    const std::optional<size_t> i = turns.Meets(area.base, area.begin, area.end);
+    if (!i) return true;
+    const plan::ValueId value = plan.slots[id].value;
+    if (!Contains(turns.areas[*i], area) || value == 0) return false;
+    if (write) written.emplace(*i, value);
+    const bool carried = previous[*i].has_value() && value == values[*i];
+    return carried || written.contains({*i, value});
   };
   for (const Access& access : survey.accesses) {
     if (!allowed(access.slot, access.write)) return {};

@@ -3,6 +3,7 @@
 /// Carries of a loop that need not be moved: where they lie takes turns instead.
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,12 @@ struct Area {
 /// After each trip the memory of an area becomes that of the next one of its chain, and that of the last one, whose
 /// value is dead, becomes that of the first, which each trip writes before it reads it.
 struct Turns {
-  std::vector<Area> areas;                                     ///< Of equal sizes in one chain, all apart.
+  std::vector<Area> areas;                                     ///< Of equal sizes in one chain, all apart; ascending.
   std::vector<std::vector<size_t>> chains;                     ///< Of areas.
   std::vector<std::pair<plan::SlotId, plan::SlotId>> carries;  ///< What is so carried.
+
+  /// The last area that begins before `end` in its base, if it ends behind `begin`.
+  std::optional<size_t> Meets(uint32_t base, int64_t begin, int64_t end) const;
 };
 
 /// Those of a loop that the CPU runs; none where another loop is inside of it. Right for every plan whose steps read
