@@ -12,4 +12,8 @@ struct StridedArray {
   Dims strides;
 };
 
+/// Whether arrays of these dims and strides, in units of `unit` per element, leave nothing out between their elements,
+/// whatever the order of the dims.
+bool HasNoGaps(const Dims& dims, const Dims& strides, int64_t unit = 1);
+
 }  // namespace tenon

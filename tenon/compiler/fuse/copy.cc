@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/strided_array.h"
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/lane_cost.h"
@@ -66,11 +67,16 @@ std::optional<DType> UntouchedAs(DType type) {
   }
 }
 
-/// The view with its dims in the order of memory, longest stride first.
-View InMemoryOrder(const View& view) {
+/// The dims of a view in the order of memory, longest stride first.
+SmallVector<size_t, 8> MemoryOrder(const View& view) {
   SmallVector<size_t, 8> order;
   for (size_t d = 0; d < view.dims.size(); ++d) order.push_back(d);
   std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return view.strides[x] > view.strides[y]; });
+  return order;
+}
+
+View InMemoryOrder(const View& view) {
+  const SmallVector<size_t, 8> order = MemoryOrder(view);
   View sorted = view;
   for (size_t i = 0; i < order.size(); ++i) {
     sorted.dims[i] = view.dims[order[i]];
@@ -96,13 +102,10 @@ View Ascending(View view, const SmallVector<kir::Axis, 4>& at, SmallVector<kir::
 /// step is to name.
 MadeKernel MakeCopy(View& from, View& to) {
   kir::KernelBuilder b;
-  SmallVector<size_t, 8> order;
-  for (size_t d = 0; d < to.dims.size(); ++d) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return to.strides[x] > to.strides[y]; });
   SmallVector<kir::Axis, 4> at;
   at.resize(to.dims.size(), kir::AtOffset(kir::Size::Of(0)));
   kir::Stage stage;
-  for (size_t d : order) {
+  for (size_t d : MemoryOrder(to)) {
     if (to.dims[d] == 1) continue;
     const kir::DimId dim = b.AddDim(kir::Size::Of(to.dims[d]));
     at[d] = kir::At(dim);
@@ -133,8 +136,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   const int64_t elements = NumElements(to.dims);
   if (elements == 0) return;
   // What moves as a whole may turn out to be there already.
-  const bool whole = from.strides == to.strides && IsDense(InMemoryOrder(from));
-  if (whole) {
+  if (from.strides == to.strides && HasNoGaps(from.dims, from.strides)) {
     out.push_back({plan::CopyStep{Slot(InMemoryOrder(from)), Slot(InMemoryOrder(to))}});
     return;
   }

@@ -232,7 +232,7 @@ Result<FusedProgram> Fuser::Run() {
     f_.inputs.push_back(std::move(input));
   }
   for (size_t i = 0; i < p_.main.results.size(); ++i) layouts_.Want(p_.main.results[i], options_.result_strides[i]);
-  WantOperands(p_.main);
+  DescribeCalls(p_.main);
   TENON_RETURN_IF_ERROR(EmitBlock(p_.main, f_.steps));
   for (size_t i = 0; i < p_.main.results.size(); ++i) {
     const Shape& shape = p_.shape(p_.main.results[i]);

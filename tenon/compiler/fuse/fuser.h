@@ -113,8 +113,8 @@ class Fuser {
   Status TurnMatrices(const Block& body, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);
-  /// What custom calls of the block, and of those inside, want their operands to lie like.
-  void WantOperands(const Block& block);
+  /// Describes the custom calls of the block, and of those inside, and notes how they want their operands to lie.
+  void DescribeCalls(const Block& block);
   Status EmitEvaluate(NodeId id, plan::Seq& out);
   Result<bool> EmitNativeLoop(NodeId id, plan::Seq& out);
   /// The number of the kernel among the distinct ones.
@@ -131,6 +131,7 @@ class Fuser {
   const Captures captures_;
   const std::unordered_set<Ref, RefHasher> used_;  // Of nodes with several results.
   WantedLayouts layouts_;
+  std::unordered_map<NodeId, OpExporter::Call> calls_;  // Custom calls that the exporter could describe.
   KernelChecks checks_;
   AlikeClusters alike_;
   FusedProgram f_;

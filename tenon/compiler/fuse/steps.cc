@@ -162,24 +162,30 @@ Status Fuser::EmitCase(NodeId id, Seq& out) {
   return OkStatus();
 }
 
-void Fuser::WantOperands(const Block& block) {
+void Fuser::DescribeCalls(const Block& block) {
   for (NodeId id : block.nodes) {
     const GraphNode& node = p_[id];
-    for (const Block& inner : node.blocks) WantOperands(inner);
+    for (const Block& inner : node.blocks) DescribeCalls(inner);
     if (node.op != OpCode::kCustomCall) continue;
-    const Result<OpExporter::Call> call = exporter_.custom_call(node);
+    Result<OpExporter::Call> call = exporter_.custom_call(node);
     if (!call.ok()) continue;  // It fails again where it is emitted.
     for (size_t i = 0; i < std::min(node.in.size(), call->operand_layouts.size()); ++i) {
       const Dims& layout = call->operand_layouts[i];
       if (!layout.empty()) layouts_.Want(node.in[i], plan::StridesOfLayout(p_.shape(node.in[i]).dims, layout));
     }
+    calls_.emplace(id, *std::move(call));
   }
 }
 
 Status Fuser::EmitCustomCall(NodeId id, Seq& out) {
   const GraphNode& node = p_[id];
-  TENON_ASSIGN_OR_RETURN(OpExporter::Call call, exporter_.custom_call(node));
-  plan::CustomCallStep step = std::move(call.step);
+  auto described = calls_.find(id);
+  if (described == calls_.end()) {
+    TENON_ASSIGN_OR_RETURN(OpExporter::Call found, exporter_.custom_call(node));
+    described = calls_.emplace(id, std::move(found)).first;
+  }
+  const OpExporter::Call& call = described->second;
+  plan::CustomCallStep step = call.step;
   for (size_t i = 0; i < node.in.size(); ++i) {
     const Shape& shape = p_.shape(node.in[i]);
     if (IsToken(shape)) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tenon/compiler/schedule/touches.h"
+#include "tenon/plan/touches.h"
 
 namespace tenon::compiler {
 namespace {

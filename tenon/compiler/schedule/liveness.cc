@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tenon/compiler/schedule/touches.h"
+#include "tenon/plan/touches.h"
 
 namespace tenon::compiler {
 

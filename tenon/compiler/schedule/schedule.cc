@@ -14,7 +14,7 @@
 #include "tenon/compiler/schedule/link.h"
 #include "tenon/compiler/schedule/liveness.h"
 #include "tenon/compiler/schedule/policy.h"
-#include "tenon/compiler/schedule/touches.h"
+#include "tenon/plan/touches.h"
 
 namespace tenon::compiler {
 

@@ -59,12 +59,14 @@ const std::vector<int64_t>* KnownNumbers::Find(Ref r, int depth) {
 }
 
 const std::vector<int64_t>* KnownNumbers::Of(Ref r) {
+  ForgetIfFull();
   const std::vector<int64_t>* const found = Find(r, 0);
   ForgetCut();
   return found;
 }
 
 std::optional<std::vector<int64_t>> KnownNumbers::Of(const GraphNode& node) {
+  ForgetIfFull();
   std::vector<int64_t> values;
   const bool known = Make(node, 0, values);
   ForgetCut();
@@ -77,7 +79,7 @@ void KnownNumbers::ForgetCut() {
   too_deep_ = false;
 }
 
-void KnownNumbers::Forget() {
+void KnownNumbers::ForgetIfFull() {
   if (kept_ <= policy::kMaxKnownKept) return;
   entries_.clear();
   kept_ = 0;

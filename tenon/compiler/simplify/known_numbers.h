@@ -14,12 +14,10 @@ namespace tenon::compiler {
 class KnownNumbers {
  public:
   explicit KnownNumbers(const Program& program) : program_(program) {}
-  /// The elements, row after row, until the next Forget; null where they are not known.
+  /// The elements, row after row, until the next question; null where they are not known.
   const std::vector<int64_t>* Of(Ref r);
   /// The same of a node of one result that is not in the program yet.
   std::optional<std::vector<int64_t>> Of(const GraphNode& node);
-  /// Lets go of what was kept, where that has become too much.
-  void Forget();
 
  private:
   struct Entry {
@@ -31,7 +29,9 @@ class KnownNumbers {
   bool MakeElementwise(const GraphNode& node, int depth, std::vector<int64_t>& values);
   bool MakeReduce(const GraphNode& node, int depth, std::vector<int64_t>& values);
 
-  /// What was called unknown for lack of depth may be known to the next question.
+  /// Before a question: lets go of what was kept, where that has become too much.
+  void ForgetIfFull();
+  /// After it: what was called unknown for lack of depth may be known to the next one.
   void ForgetCut();
 
   const Program& program_;

@@ -209,7 +209,6 @@ std::optional<Ref> Simplifier::KnownGather(const GraphNode& node) {
   const Shape operand = ShapeOf(node.in[0]), shape = node.shape();
   if (!g.operand_batching_dims.empty() || NumElements(shape.dims) == 0 || NumElements(operand.dims) == 0)
     return std::nullopt;
-  known_numbers_.Forget();
   std::optional<PlaceList> places = PlacesOf(known_numbers_, ShapeOf(node.in[1]), node.in[1], g.index_vector_dim);
   if (!places) return std::nullopt;
   // Dims of the operand along which the place differs, neighbours all of them, are read as one.
@@ -305,7 +304,6 @@ std::optional<Ref> Simplifier::KnownScatter(const GraphNode& node) {
       ShapeOf(node.in[0]) != shape || updates.dtype != shape.dtype || NumElements(shape.dims) == 0 ||
       NumElements(updates.dims) == 0 || IsComplex(shape.dtype))
     return std::nullopt;
-  known_numbers_.Forget();
   const std::optional<PlaceList> places = PlacesOf(known_numbers_, ShapeOf(node.in[1]), node.in[1], s.index_vector_dim);
   if (!places || places->count != 1 || NumElements(shape.dims) > INT32_MAX) return std::nullopt;
   // One window: where it lies, and whether all of it is inside.
@@ -344,7 +342,6 @@ std::optional<Ref> Simplifier::KnownScatter(const GraphNode& node) {
 
 // Reductions over numbers that are known: whether all places of an array are inside, above all.
 std::optional<Ref> Simplifier::KnownReduce(const GraphNode& node) {
-  known_numbers_.Forget();
   const std::optional<std::vector<int64_t>> values = known_numbers_.Of(node);
   if (!values) return std::nullopt;
   const Shape& shape = node.shape();

@@ -235,7 +235,7 @@ void FunctionEmitter::EmitPieces() {
   }
   const int last = split.empty() ? -1 : split.back();
   if (last >= k_.outer) promoted_ &= ~(DimMask{1} << last);  // an ordinary stage dim with a range of its own
-  cuts_ = kir::StageCuts(k_);
+  cuts_stages_ = !kir::StageCuts(k_).empty();
 
   // The dims that can be run in lanes around all steps: outer ones whose values are consecutive within a piece.
   DimMask candidates = 0;
@@ -247,7 +247,7 @@ void FunctionEmitter::EmitPieces() {
   If(b_.CreateICmpSLT(begin, end), nullptr, [&] {
     Precompute(needed);
     if (split.size() <= 1) {
-      if (last >= 0 && cuts_.empty()) range_[last] = {begin, end};
+      if (last >= 0 && !cuts_stages_) range_[last] = {begin, end};
       EmitOuterDims(0);
       return;
     }

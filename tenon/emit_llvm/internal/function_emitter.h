@@ -348,7 +348,7 @@ class FunctionEmitter {
   Lanes lanes_;
   kir::DimMask promoted_ = 0;                 ///< Stage dims that the split turned into outer loops.
   Value* dim_value_[32] = {};                 ///< The current value (of lane 0, copy 0); null: not open.
-  tenon::SmallVector<kir::DimId, 4> cuts_;    ///< Dims of which a piece has what lies in its own range.
+  bool cuts_stages_ = false;                  ///< A piece is a range of the first dim of each stage (kir::StageCuts).
   std::pair<Value*, Value*> range_[32] = {};  ///< Where it is not [0, extent).
   int outer_vector_dim_ = -1;
   unsigned outer_lanes_ = 1;

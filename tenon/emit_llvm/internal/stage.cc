@@ -20,7 +20,7 @@ void FunctionEmitter::EmitStage(const kir::Stage& stage) {
   const bool outer_mutable_ok = mutable_ok_;
   std::pair<Value*, Value*> saved[32];
   std::copy(std::begin(range_), std::end(range_), saved);
-  if (!cuts_.empty()) {
+  if (cuts_stages_) {
     const DimId first = stage.dims[0];
     range_[first] = {fn_->getArg(2),
                      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, fn_->getArg(3), SizeValue(k_.dims[first].extent))};

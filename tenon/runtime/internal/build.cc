@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <tuple>
 
@@ -197,14 +198,14 @@ class Builder {
     std::vector<Span> touched, written;
     const auto touch = [&](plan::SlotId id) {
       if (id == plan::kNoSlot || plan_.slots[id].kind == plan::SlotKind::kConst) return;
-      const auto [begin, end] = SpanOf(id);
-      if (begin < end) touched.push_back({PlaceOf(id).base, begin, end});
+      const auto [base, begin, end] = SpanOf(plan_, id);
+      if (begin < end) touched.push_back({base, begin, end});
     };
     const auto write = [&](plan::SlotId id) {
       touch(id);
       if (id == plan::kNoSlot) return;
-      const auto [begin, end] = SpanOf(id);
-      if (begin < end) written.push_back({PlaceOf(id).base, begin, end});
+      const auto [base, begin, end] = SpanOf(plan_, id);
+      if (begin < end) written.push_back({base, begin, end});
     };
     const auto bind = [&](uint32_t kernel, const auto& buffers) {
       for (size_t i = 0; i < buffers.size(); ++i) {
@@ -257,11 +258,11 @@ class Builder {
 
   Place PlaceOf(plan::SlotId id) const {
     if (id == plan::kNoSlot) return {kNoBase, 0};
-    const Area area = AreaOf(plan_, id);
+    const uint32_t base = SpanOf(plan_, id).base;
     const int64_t offset = plan_.slots[id].offset_bytes;
-    if (const std::optional<size_t> i = turns_.Meets(area.base, offset, offset + 1))
+    if (const std::optional<size_t> i = turns_.Meets(base, offset, offset + 1))
       return {NumBases() + static_cast<uint32_t>(*i), offset - turns_.areas[*i].begin};
-    return {area.base, offset};
+    return {base, offset};
   }
 
   template <class Slots, class Params>
@@ -337,7 +338,7 @@ class Builder {
   OpResult One(const plan::WhileStep& s, int depth) const {
     Builder inside = *this;
     // An accelerator's commands name places for all trips.
-    if (accelerator_ == nullptr) inside.turns_ = TurnsOf(plan_, s);
+    if (accelerator_ == nullptr) inside.turns_ = finder_->Of(s);
     TENON_ASSIGN_OR_RETURN(OpList condition, inside.All(s.condition, depth + 1));
     TENON_ASSIGN_OR_RETURN(OpList body, inside.All(s.body, depth + 1, &s));
     const Place predicate = s.trip_count < 0 ? inside.PlaceOf(s.predicate) : Place{};
@@ -371,9 +372,9 @@ class Builder {
     std::vector<Span> touched, written;
     for (const auto& [from, to] : CarriesOf(s)) {
       for (const plan::SlotId id : {from, to}) {
-        const auto [begin, end] = SpanOf(id);
+        const auto [base, begin, end] = SpanOf(plan_, id);
         if (begin == end || plan_.slots[id].kind == plan::SlotKind::kConst) continue;
-        touched.push_back({PlaceOf(id).base, begin, end});
+        touched.push_back({base, begin, end});
         if (id == to) written.push_back(touched.back());
       }
     }
@@ -388,17 +389,17 @@ class Builder {
   Result<std::vector<CarryOp::Move>> CarryMoves(const Carries& carries, int64_t& bytes) const {
     const size_t n = carries.size();
     // By where they begin: what is read, and how far what begins before reaches.
-    struct Span {
+    struct Read {
       uint32_t base;
       int64_t begin, end;
       size_t carry;
     };
-    std::vector<Span> reads;
+    std::vector<Read> reads;
     for (size_t i = 0; i < n; ++i) {
-      const auto [begin, end] = SpanOf(carries[i].first);
-      if (begin < end) reads.push_back({PlaceOf(carries[i].first).base, begin, end, i});
+      const auto [base, begin, end] = SpanOf(plan_, carries[i].first);
+      if (begin < end) reads.push_back({base, begin, end, i});
     }
-    std::ranges::sort(reads, {}, [](const Span& s) { return std::tuple(s.base, s.begin, s.carry); });
+    std::ranges::sort(reads, {}, [](const Read& r) { return std::tuple(r.base, r.begin, r.carry); });
     std::vector<int64_t> reach(reads.size());
     for (size_t i = 0; i < reads.size(); ++i) {
       reach[i] = reads[i].end;
@@ -408,10 +409,9 @@ class Builder {
     std::vector<size_t> waits_for(n, 0);                 // Reads that must come before it.
     std::vector<bool> for_itself(n, false);
     for (size_t i = 0; i < n; ++i) {
-      const uint32_t base = PlaceOf(carries[i].second).base;
-      const auto [begin, end] = SpanOf(carries[i].second);
+      const auto [base, begin, end] = SpanOf(plan_, carries[i].second);
       const auto after = std::ranges::lower_bound(reads, std::pair(base, end), {},
-                                                  [](const Span& s) { return std::pair(s.base, s.begin); });
+                                                  [](const Read& r) { return std::pair(r.base, r.begin); });
       for (size_t r = static_cast<size_t>(after - reads.begin()); r-- > 0;) {
         if (reads[r].base != base || reach[r] <= begin) break;
         if (reads[r].end <= begin) continue;
@@ -472,16 +472,9 @@ class Builder {
     return moves;
   }
 
-  // The bytes from the first to the last that a slot views, relative to its base; empty when it has no elements.
-  std::pair<int64_t, int64_t> SpanOf(plan::SlotId id) const {
-    const Area area = AreaOf(plan_, id);
-    return {area.begin, area.end};
-  }
   bool Overlap(plan::SlotId a, plan::SlotId b) const {
-    if (PlaceOf(a).base != PlaceOf(b).base) return false;
-    const auto [xl, xh] = SpanOf(a);
-    const auto [yl, yh] = SpanOf(b);
-    return xl < yh && yl < xh;
+    const Span x = SpanOf(plan_, a), y = SpanOf(plan_, b);
+    return x.base == y.base && x.begin < y.end && y.begin < x.end;
   }
 
   OpResult One(const plan::CaseStep& s, int depth) const {
@@ -515,6 +508,7 @@ class Builder {
   Profile* profile_;          ///< Null: nothing is timed.
   Accelerator* accelerator_;  ///< Null: there is none.
   Share& share_;
+  std::shared_ptr<TurnFinder> finder_ = std::make_shared<TurnFinder>(plan_);
   Turns turns_;  ///< Of the loop around.
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/base/small_vector.h"
+#include "tenon/base/strided_array.h"
 #include "tenon/base/strided_copy.h"
 #include "tenon/runtime/policy.h"
 #include "tenon/threads/policy.h"
@@ -99,25 +100,6 @@ Status KernelOp::Run(const Frame& frame) const {
   return OkStatus();
 }
 
-namespace {
-
-/// Whether the strides leave no byte out, whatever the order of the dims.
-bool IsDense(const Dims& dims, const Dims& stride_bytes, int64_t element_bytes) {
-  SmallVector<std::pair<int64_t, int64_t>, 8> by_stride;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] != 1) by_stride.push_back({stride_bytes[d], dims[d]});
-  }
-  std::sort(by_stride.begin(), by_stride.end());
-  int64_t next = element_bytes;
-  for (const auto& [stride, extent] : by_stride) {
-    if (stride != next) return false;
-    next *= extent;
-  }
-  return true;
-}
-
-}  // namespace
-
 SharedCopy::SharedCopy(Dims from_strides, Dims to_strides, Dims dims, int64_t element_bytes)
     : from_strides_(std::move(from_strides)),
       to_strides_(std::move(to_strides)),
@@ -125,7 +107,7 @@ SharedCopy::SharedCopy(Dims from_strides, Dims to_strides, Dims dims, int64_t el
       element_bytes_(element_bytes),
       bytes_(NumElements(dims_) * element_bytes) {
   if (bytes_ < policy::kSharedCopyBytes) return;
-  if (from_strides_ == to_strides_ && IsDense(dims_, from_strides_, element_bytes_)) {
+  if (from_strides_ == to_strides_ && HasNoGaps(dims_, from_strides_, element_bytes_)) {
     dims_ = {bytes_};
     from_strides_ = to_strides_ = {1};
     element_bytes_ = 1;
@@ -198,7 +180,7 @@ Status Look(const Frame& frame, const Place& at, int64_t bytes) {
 Status WhileOp::Run(const Frame& frame) const {
   if (turns_.chains.empty()) return RunTrips(frame, nullptr);
   SmallVector<std::byte*, 32> bases(frame.bases, frame.bases + num_bases_);
-  for (const Area& area : turns_.areas) bases.push_back(frame.bases[area.base] + area.begin);
+  for (const Span& area : turns_.areas) bases.push_back(frame.bases[area.base] + area.begin);
   const Frame inside{bases.data(), frame.pool, frame.memory, frame.arguments, frame.services, frame.plan};
   std::byte** const areas = bases.data() + num_bases_;
   TENON_RETURN_IF_ERROR(RunTrips(inside, areas));
@@ -219,7 +201,7 @@ void WhileOp::BringHome(const Frame& frame, std::byte** areas) const {
       const auto free = std::ranges::find_if(left, [&](size_t i) {
         return std::ranges::none_of(left, [&](size_t other) { return areas[other] == home(i); });
       });
-      const Area& area = turns_.areas[*free];
+      const Span& area = turns_.areas[*free];
       SharedCopy({1}, {1}, {area.end - area.begin}, 1).Run(areas[*free], home(*free), frame.pool);
       left.erase(free);
     }

@@ -6,6 +6,7 @@
 
 #include "tenon/kernels/families.h"
 #include "tenon/runtime/program.h"
+#include "tenon/runtime/testing/add_one.h"
 
 namespace tenon::runtime::internal {
 namespace {
@@ -19,33 +20,6 @@ plan::Slot F32(SlotKind kind, uint32_t index, int64_t offset, plan::ValueId valu
   return {kind, index, offset, DType::kF32, std::move(dims), std::move(strides), value};
 }
 
-// out = in + 1, element by element.
-kir::Kernel AddOneKernel() {
-  kir::Kernel k;
-  k.dims = {{kir::Size::Of(kN), kir::DimKind::kParallel}};
-  const SmallVector<kir::Size, 4> extent{kir::Size::Of(kN)}, stride{kir::Size::Of(1)};
-  k.buffers = {{kir::BufKind::kArg, DType::kF32, extent, stride}, {kir::BufKind::kOut, DType::kF32, extent, stride}};
-  const kir::Axis axis{{kir::Term{0, kir::Size::Of(1)}}};
-  k.reads = {{0, {axis}, {}, kir::kNone}};
-  k.literals = {0x3f800000};
-  k.nodes = {{kir::Op::kRead, DType::kF32, 0, 0, {}},
-             {kir::Op::kConst, DType::kF32, 0, 0, {}},
-             {kir::Op::kAdd, DType::kF32, 0, 0, {0, 1}}};
-  kir::Stage stage;
-  stage.dims = {0};
-  kir::Store store;
-  store.buf = 1;
-  store.at = {axis};
-  store.value = 2;
-  stage.stores = {store};
-  k.seq = {{stage}};
-  return k;
-}
-
-void AddOne(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
-  for (int64_t i = 0; i < kN; ++i) static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
-}
-
 // (before, now) = (now, now + 1): %2 is before, %3 now, %4 what becomes of it.
 struct History {
   plan::Plan plan;
@@ -55,18 +29,18 @@ struct History {
     const plan::Output output{{DType::kF32, {kN}}, {1}, ""};
     plan.inputs = {input, input};
     plan.outputs = {output, output};
-    plan.kernels = {AddOneKernel()};
+    plan.kernels = {runtime::testing::AddOneKernel(kN)};
     plan.slots = {F32(SlotKind::kArg, 0, 0, 0), F32(SlotKind::kArg, 1, 0, 0), F32(SlotKind::kOut, 0, 0, 1),
                   F32(SlotKind::kOut, 1, 0, 2), F32(SlotKind::kTemp, 0, 0, 3)};
     plan.arena_bytes = 4 * kN;
     loop.trip_count = trips;
-    loop.body = {{plan::KernelStep{0, {3, 4}, {}, {}}}};
+    loop.body = {{plan::KernelStep{0, {3, 4}, {kN}, {}}}};
     loop.carry = {{3, 2}, {4, 3}};
   }
   void Finish() { plan.steps = {{plan::CopyStep{0, 2}}, {plan::CopyStep{1, 3}}, {loop}}; }
   Turns Found() {
     Finish();
-    return TurnsOf(plan, loop);
+    return TurnFinder(plan).Of(loop);
   }
 };
 
@@ -74,9 +48,9 @@ TEST(Turns, AChainMovesOnByOneWhateverTheNumberOfTrips) {
   History some(1);
   const Turns turns = some.Found();
   ASSERT_EQ(turns.chains.size(), 1u);
-  std::vector<Area> chain;
+  std::vector<Span> chain;
   for (size_t i : turns.chains[0]) chain.push_back(turns.areas[i]);
-  EXPECT_EQ(chain, (std::vector<Area>{{4, 0, 4 * kN}, {3, 0, 4 * kN}, {2, 0, 4 * kN}}));
+  EXPECT_EQ(chain, (std::vector<Span>{{4, 0, 4 * kN}, {3, 0, 4 * kN}, {2, 0, 4 * kN}}));
   EXPECT_EQ(turns.carries.size(), 2u);
 
   auto pool = *threads::ThreadPool::Create(2);
@@ -89,7 +63,7 @@ TEST(Turns, AChainMovesOnByOneWhateverTheNumberOfTrips) {
     std::vector<float> before(kN), now(kN);
     const void* inputs[] = {a.data(), b.data()};
     void* outputs[] = {before.data(), now.data()};
-    auto program = Program::Create(h.plan, {{AddOne, nullptr}}, {}, kernels::CpuFamilies());
+    auto program = Program::Create(h.plan, {{runtime::testing::AddOne, nullptr}}, {}, kernels::CpuFamilies());
     ASSERT_TRUE(program.ok()) << program.status().ToString();
     ASSERT_TRUE((*program)->Run({inputs, outputs, nullptr, nullptr}, *pool, memory).ok());
     const auto t = static_cast<float>(trips);
@@ -106,12 +80,12 @@ TEST(Turns, OnlyWhatATripWritesBeforeAnythingReadsIt) {
   History known_before(3);
   known_before.Finish();
   known_before.plan.steps.insert(known_before.plan.steps.begin(), {plan::CopyStep{0, 4}});
-  EXPECT_TRUE(TurnsOf(known_before.plan, known_before.loop).chains.empty());
+  EXPECT_TRUE(TurnFinder(known_before.plan).Of(known_before.loop).chains.empty());
 
   History known_after(3);
   known_after.Finish();
   known_after.plan.steps.push_back({plan::CopyStep{4, 2}});
-  EXPECT_TRUE(TurnsOf(known_after.plan, known_after.loop).chains.empty());
+  EXPECT_TRUE(TurnFinder(known_after.plan).Of(known_after.loop).chains.empty());
 
   History never_written(3);
   never_written.loop.body.clear();

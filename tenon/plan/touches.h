@@ -8,7 +8,7 @@
 #include "tenon/kir/kir.h"
 #include "tenon/plan/plan.h"
 
-namespace tenon::compiler {
+namespace tenon::plan {
 
 /// f(slot, written) for every slot that the step touches, reads of copies, drivers and calls before writes; kernels'
 /// buffers in their order. Steps that hold steps (loops, branches) touch nothing themselves: false. Slots of steps that
@@ -16,7 +16,7 @@ namespace tenon::compiler {
 template <class Step, class F>
 bool ForEachTouch(const std::vector<kir::Kernel>& kernels, Step& step, const F& f) {
   const auto touch = [&](auto& slot, bool written) {
-    if (slot != plan::kNoSlot) f(slot, written);
+    if (slot != kNoSlot) f(slot, written);
   };
   const auto all = [&](auto& slots, bool written) {
     for (auto& slot : slots) touch(slot, written);
@@ -29,19 +29,19 @@ bool ForEachTouch(const std::vector<kir::Kernel>& kernels, Step& step, const F& 
     all(s.operands, false);
     all(s.results, true);
   };
-  if (auto* k = std::get_if<plan::KernelStep>(&step.is)) {
+  if (auto* k = std::get_if<KernelStep>(&step.is)) {
     kernel(*k);
-  } else if (auto* d = std::get_if<plan::DriverStep>(&step.is)) {
+  } else if (auto* d = std::get_if<DriverStep>(&step.is)) {
     all(d->inputs, false);
     all(d->outputs, true);
     touch(d->scratch, true);
     for (auto& [name, hook] : d->hooks) kernel(hook);
-  } else if (auto* c = std::get_if<plan::CopyStep>(&step.is)) {
+  } else if (auto* c = std::get_if<CopyStep>(&step.is)) {
     touch(c->from, false);
     touch(c->to, true);
-  } else if (auto* custom = std::get_if<plan::CustomCallStep>(&step.is)) {
+  } else if (auto* custom = std::get_if<CustomCallStep>(&step.is)) {
     call(*custom);
-  } else if (auto* e = std::get_if<plan::EvaluateStep>(&step.is)) {
+  } else if (auto* e = std::get_if<EvaluateStep>(&step.is)) {
     call(*e);
   } else {
     return false;
@@ -49,4 +49,4 @@ bool ForEachTouch(const std::vector<kir::Kernel>& kernels, Step& step, const F& 
   return true;
 }
 
-}  // namespace tenon::compiler
+}  // namespace tenon::plan
