@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/splitmix.h"
+
 namespace tenon::fuzz {
 
-/// Random numbers that are the same on every machine and with every standard library (splitmix64).
+/// Choices, the same for a seed everywhere.
 class Random {
  public:
-  /// The state steps along one cycle of all numbers: seeds are scattered over it, since neighbours on it would draw the
-  /// same numbers, one later each.
-  explicit Random(uint64_t seed) : state_(Scatter(Scatter(seed + 0x3c6ef372fe94f82b))) {}
+  explicit Random(uint64_t seed) : numbers_(seed + 0x3c6ef372fe94f82b) {}
 
-  uint64_t Next() { return Scatter(state_ += 0x9e3779b97f4a7c15); }
+  uint64_t Next() { return numbers_.Next(); }
   /// In [0, n); 0 for n < 1.
   int64_t Pick(int64_t n) { return n <= 1 ? 0 : static_cast<int64_t>(Next() % static_cast<uint64_t>(n)); }
   /// In [low, high].
@@ -37,13 +37,7 @@ class Random {
   }
 
  private:
-  static uint64_t Scatter(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-
-  uint64_t state_;
+  SplitMix numbers_;
 };
 
 }  // namespace tenon::fuzz

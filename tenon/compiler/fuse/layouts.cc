@@ -2,6 +2,7 @@
 
 #include "tenon/base/strided_array.h"
 #include "tenon/compiler/fuse/cluster.h"
+#include "tenon/compiler/ir/uses.h"
 
 namespace tenon::compiler {
 
@@ -47,22 +48,12 @@ std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const
   return made;
 }
 
-namespace {
-
-void CountUses(const Program& program, const Captures& captures, const Block& block,
-               std::unordered_map<NodeId, int>& uses) {
-  for (NodeId id : block.nodes) {
-    for (Ref r : program[id].in) ++uses[r.node];
-    for (NodeId captured : captures.Of(id)) ++uses[captured];
-    for (const Block& inner : program[id].blocks) CountUses(program, captures, inner, uses);
+WantedLayouts::WantedLayouts(const Program& program, const Captures& captures)
+    : p_(program), uses_(CountUses(program)) {
+  // What is used in another block than its own keeps its place.
+  for (NodeId id = 0; id < program.nodes.size(); ++id) {
+    for (NodeId captured : captures.Of(id)) ++uses_[captured];
   }
-  for (Ref r : block.results) ++uses[r.node];
-}
-
-}  // namespace
-
-WantedLayouts::WantedLayouts(const Program& program, const Captures& captures) : p_(program) {
-  CountUses(program, captures, program.main, uses_);
 }
 
 void WantedLayouts::Want(Ref value, Dims strides) {

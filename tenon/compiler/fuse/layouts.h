@@ -29,7 +29,7 @@ class WantedLayouts {
 
  private:
   const Program& p_;
-  std::unordered_map<NodeId, int> uses_;
+  std::vector<uint32_t> uses_;  ///< By node.
   std::unordered_map<NodeId, Dims> layouts_;
 };
 

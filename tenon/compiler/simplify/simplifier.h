@@ -9,6 +9,7 @@
 
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/ir.h"
+#include "tenon/compiler/ir/uses.h"
 #include "tenon/compiler/simplify/known_numbers.h"
 #include "tenon/compiler/simplify/rules.h"
 #include "tenon/compiler/simplify/simplify.h"
@@ -148,9 +149,6 @@ class Simplifier {
 
 /// `extent` elements of each dimension, `stride` apart, from `start` on.
 GraphNode SliceNode(const Program& program, Ref r, const Dims& start, const Dims& stride, const Dims& extent);
-
-/// How often each node's results are asked for, inner blocks and results of blocks included.
-std::vector<uint32_t> CountUses(const Program& program);
 
 /// Heavy work that is the same in every trip of a loop is done before it, and so are products of the elements of an
 /// array that a loop walks along: as one. A loop of no trips does it in vain.

@@ -179,24 +179,6 @@ bool Simplifier::CopyCase(NodeId id) {
 
 namespace {
 
-void CountUsesIn(const Program& p, const Block& block, std::vector<uint32_t>& uses) {
-  for (NodeId id : block.nodes) {
-    for (Ref r : p[id].in) ++uses[r.node];
-    for (const Block& inner : p[id].blocks) CountUsesIn(p, inner, uses);
-  }
-  for (Ref r : block.results) ++uses[r.node];
-}
-
-}  // namespace
-
-std::vector<uint32_t> CountUses(const Program& program) {
-  std::vector<uint32_t> uses(program.nodes.size(), 0);
-  CountUsesIn(program, program.main, uses);
-  return uses;
-}
-
-namespace {
-
 /// Keeps what the block's results and effects need.
 void DropDead(Program& p, Block& block, std::vector<bool>& live) {
   auto mark = [&](Ref r) { live[r.node] = true; };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tenon/base/neutral.h"
+#include "tenon/base/splitmix.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/internal/scalar.h"
 #include "tenon/kir/math.h"
@@ -14,12 +15,10 @@
 namespace tenon::kir::testing {
 namespace {
 
-// splitmix64: the same everywhere, unlike the distributions of <random>.
 class Random {
  public:
-  // Seeds are scattered over the cycle of states: neighbours on it would draw the same numbers, one later each.
-  explicit Random(uint64_t seed) : state_(Scatter(Scatter(seed + 1))) {}
-  uint64_t Bits() { return Scatter(state_ += 0x9e3779b97f4a7c15u); }
+  explicit Random(uint64_t seed) : numbers_(seed + 1) {}
+  uint64_t Bits() { return numbers_.Next(); }
   int64_t Below(int64_t n) { return static_cast<int64_t>(Bits() % static_cast<uint64_t>(n)); }
   int64_t Between(int64_t lo, int64_t hi) { return lo + Below(hi - lo + 1); }
   bool Chance(int percent) { return Below(100) < percent; }
@@ -29,13 +28,7 @@ class Random {
   }
 
  private:
-  static uint64_t Scatter(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
-  uint64_t state_;
+  SplitMix numbers_;
 };
 
 // Values that find mistakes: zeros, ones, extremes, subnormals, NaNs, and ordinary numbers.
