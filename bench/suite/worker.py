@@ -122,6 +122,7 @@ def main():
         try:
             if 'load' in request:
                 what = request['load']
+                kept.clear()  # Programs of another size go by the same names.
                 table = (catalog.from_file(jax, what['file']) if 'file' in what else
                          catalog.own(jax, what['class'], what['size'], what['seed'], what['count']))
                 answer = {'programs': {name: [p.factor, p.share] for name, p in table.items()}}
