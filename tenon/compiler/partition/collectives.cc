@@ -115,6 +115,32 @@ Groups ToDevices(mlir::Operation* op, mlir::DenseIntElementsAttr attr, const Ins
   return out;
 }
 
+int64_t Integer(mlir::Operation* op, llvm::StringRef name) {
+  return op->getAttrOfType<mlir::IntegerAttr>(name).getInt();
+}
+
+// Whether operands and results are of the shapes that groups of `size` instances make; the verifier knows sizes only
+// where they are written out.
+Status FitsGroups(mlir::Operation* op, int64_t size) {
+  const auto wrong = [&](int64_t wanted) {
+    return InvalidArgument(fmt::format("{}: a group has {} processes, its types and attributes are for {}",
+                                       op->getName().getStringRef().str(), size, wanted));
+  };
+  if (mlir::isa<stablehlo::AllToAllOp>(op)) {
+    const int64_t wanted = Integer(op, "split_count");
+    return wanted == size ? OkStatus() : wrong(wanted);
+  }
+  const bool gathers = mlir::isa<stablehlo::AllGatherOp>(op);
+  if (!gathers && !mlir::isa<stablehlo::ReduceScatterOp>(op)) return OkStatus();
+  const auto dim = static_cast<unsigned>(Integer(op, gathers ? "all_gather_dim" : "scatter_dimension"));
+  for (const auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) {
+    const int64_t part = TypeOf(gathers ? operand : result).getDimSize(dim);
+    const int64_t whole = TypeOf(gathers ? result : operand).getDimSize(dim);
+    if (whole % size != 0 || whole / size != part) return wrong(part > 0 ? whole / part : 0);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, const Instances& n) {
@@ -129,6 +155,7 @@ Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, co
       if (std::find(group.begin(), group.end(), i) == group.end()) group.push_back(i);
     }
     if (std::find(groups.begin(), groups.end(), group) != groups.end()) continue;
+    TENON_RETURN_IF_ERROR(FitsGroups(op, static_cast<int64_t>(group.size())));
     for (int64_t i : group) {
       if (seen[static_cast<size_t>(i)])
         return InvalidArgument(fmt::format("{}: process {} is in two groups", op->getName().getStringRef().str(), i));
@@ -184,10 +211,6 @@ mlir::Value Sum(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, con
   mlir::Value total = lanes[static_cast<size_t>(group[0])];
   for (size_t i = 1; i < group.size(); ++i) total = Combine(b, op, total, lanes[static_cast<size_t>(group[i])]);
   return total;
-}
-
-int64_t Integer(mlir::Operation* op, llvm::StringRef name) {
-  return op->getAttrOfType<mlir::IntegerAttr>(name).getInt();
 }
 
 Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, const Instances& n) {

@@ -10,8 +10,8 @@ namespace tenon::compiler {
 bool IsCollective(mlir::Operation* op);
 
 /// The instances of each group of a collective (no permutation), each in one of them: devices that one instance stands
-/// for count once. INVALID_ARGUMENT for groups that name an instance twice, or miss
-/// one; those of a broadcast may.
+/// for count once. INVALID_ARGUMENT for groups that name an instance twice, miss one,
+/// or have another size than the op's types are for; those of a broadcast may miss some.
 Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, const Instances& instances);
 
 /// combine(x, y), element by element, by the region of a collective or reduction; added where it has none.
