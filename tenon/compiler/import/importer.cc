@@ -16,9 +16,8 @@ namespace tenon::compiler {
 
 namespace {
 
-constexpr int kMaxDepth = 200;                 // structural: the recursion must fit a stack
-constexpr int64_t kMaxInlinedOps = 2'000'000;  // structural: calls can multiply without end
-constexpr int kMostDescribed = 4;              // structural: the innermost ops around a mistake say enough
+constexpr int kMaxDepth = 200;     // structural: the recursion must fit a stack
+constexpr int kMostDescribed = 4;  // structural: the innermost ops around a mistake say enough
 
 /// The op of that StableHLO name when it has a form here that needs no more than operands, result and the attributes
 /// that ImportStablehlo knows.
@@ -126,7 +125,8 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
       break;
     }
     if (++inlined_ > kMaxInlinedOps)
-      return ResourceExhausted("the program has more than 2000000 operations once its calls are inlined");
+      return ResourceExhausted(
+          fmt::format("the program has more than {} operations once its calls are inlined", kMaxInlinedOps));
     const size_t first = p_.nodes.size();
     TENON_RETURN_IF_ERROR(Where(&op, ImportOp(&op, to)));
     for (size_t i = first; i < p_.nodes.size(); ++i) {

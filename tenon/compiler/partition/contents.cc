@@ -1,5 +1,8 @@
 #include "tenon/compiler/partition/contents.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "mlir/IR/SymbolTable.h"
@@ -41,6 +44,35 @@ mlir::func::FuncOp Called(mlir::Operation* op) {
   if (!name) return nullptr;
   auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
   return callee && !callee.empty() ? callee : nullptr;
+}
+
+namespace {
+
+// Ops of functions, with all that they call; no more than one above the limit.
+class InlinedOps {
+ public:
+  int64_t Of(mlir::func::FuncOp function, int depth) {
+    // A function that calls itself counts as nothing inside of it; it is refused elsewhere.
+    const auto [known, fresh] = counts_.try_emplace(function, 0);
+    if (!fresh || depth > kMaxCallDepth) return known->second;
+    int64_t count = 0;
+    function.walk([&](mlir::Operation* op) {
+      mlir::func::FuncOp callee = Called(op);
+      count = std::min(count + 1 + (callee ? Of(callee, depth + 1) : 0), kMaxInlinedOps + 1);
+    });
+    return counts_[function] = count;
+  }
+
+ private:
+  llvm::DenseMap<mlir::Operation*, int64_t> counts_;
+};
+
+}  // namespace
+
+Status CheckInlinedOps(mlir::func::FuncOp main) {
+  if (InlinedOps().Of(main, 0) <= kMaxInlinedOps) return OkStatus();
+  return ResourceExhausted(
+      fmt::format("the program has more than {} operations once its calls are inlined", kMaxInlinedOps));
 }
 
 bool CapturesValues(mlir::Operation* op) {

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstdint>
+
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tenon/base/status.h"
 
 namespace tenon::compiler {
 
 /// Deeper calls are refused.
 inline constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
+/// So are programs of more operations, those of a function counted for each of its calls.
+inline constexpr int64_t kMaxInlinedOps = 2'000'000;  // structural: calls can multiply without end
 
 /// Whether the op is its operand, and says how that lies.
 bool IsConstraint(mlir::Operation* op);
@@ -44,6 +49,9 @@ class ContentsOf {
 /// The function that an op runs: a call's callee, a composite's decomposition; null for other ops and for functions
 /// without a body.
 mlir::func::FuncOp Called(mlir::Operation* op);
+
+/// RESOURCE_EXHAUSTED where `main`, with all that it calls, is more operations than kMaxInlinedOps.
+Status CheckInlinedOps(mlir::func::FuncOp main);
 
 /// Whether regions of the op use values from outside of it.
 bool CapturesValues(mlir::Operation* op);

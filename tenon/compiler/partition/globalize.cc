@@ -30,6 +30,7 @@ class Globalizer {
       for (auto f : module_.getOps<mlir::func::FuncOp>()) main = main ? main : f;
     }
     if (!main || main.empty()) return InvalidArgument("the program has no @main");
+    TENON_RETURN_IF_ERROR(CheckInlinedOps(main));
     CallComposites(module_);
     // How partial values were made, and how lies what every device is called with, is to be seen through calls.
     if (HasUnreduced(main) || !processes_.empty() || (replicas_ == 1 && partitions_ > 1 && HasCallsPerDevice()))

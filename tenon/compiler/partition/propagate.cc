@@ -9,12 +9,11 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/SymbolTable.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
 namespace {
-
-constexpr int kMaxCallDepth = 200;  // structural: the recursion must fit a stack
 
 using Axes = llvm::SmallVector<sdy::AxisRefAttr, 2>;
 
