@@ -338,6 +338,7 @@ Result<std::optional<std::string>> RunPartitioners(std::string_view program, int
   if (!named) return std::optional<std::string>();
   dialect::Context context;
   TENON_ASSIGN_OR_RETURN(const dialect::OwnedModule module, dialect::Parse(context, program));
+  TENON_RETURN_IF_ERROR(CheckShardings(dialect::AsModule(module)));
   TENON_ASSIGN_OR_RETURN(const bool changed,
                          Runner(context, dialect::AsModule(module), num_partitions, partitioners).Run());
   if (!changed) return std::optional<std::string>();

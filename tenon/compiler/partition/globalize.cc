@@ -455,6 +455,7 @@ bool NeedsGlobalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_par
 
 Result<Shardings> Globalize(mlir::ModuleOp module, int64_t num_replicas, int64_t num_partitions,
                             const Processes& processes) {
+  TENON_RETURN_IF_ERROR(CheckShardings(module));
   TENON_ASSIGN_OR_RETURN(Shardings shardings, Globalizer(module, num_replicas, num_partitions, processes).Run());
   if (num_partitions > 1 && num_replicas == 1) NoteShardings(module, shardings);
   return shardings;

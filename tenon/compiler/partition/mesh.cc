@@ -19,12 +19,11 @@ bool IsWanted(sdy::AxisRefAttr axis, llvm::ArrayRef<mlir::StringAttr> only) {
 }  // namespace
 
 Result<Mesh> Mesh::Create(sdy::MeshAttr attr, int64_t num_devices) {
+  if (const std::string wrong = sdy::WhatIsWrong(attr); !wrong.empty()) return InvalidArgument("a mesh " + wrong);
   Mesh mesh;
   int64_t total = 1;
   for (sdy::MeshAxisAttr axis : attr.getAxes()) {
-    if (axis.getSize() < 1 || __builtin_mul_overflow(total, axis.getSize(), &total)) {
-      return InvalidArgument(fmt::format("mesh axis '{}' has size {}", axis.getName().str(), axis.getSize()));
-    }
+    total *= axis.getSize();
     mesh.axes_.emplace_back(axis.getName().str(), axis.getSize());
   }
   mesh.coordinates_.assign(static_cast<size_t>(num_devices), std::vector<int64_t>(mesh.axes_.size(), 0));
@@ -34,13 +33,8 @@ Result<Mesh> Mesh::Create(sdy::MeshAttr attr, int64_t num_devices) {
     return InvalidArgument(fmt::format("a mesh has {} devices, the program {}", total, num_devices));
   }
   const llvm::ArrayRef<int64_t> ids = attr.getDeviceIds();
-  if (!ids.empty() && static_cast<int64_t>(ids.size()) != total) {
-    return InvalidArgument(fmt::format("a mesh lists {} device ids for {} devices", ids.size(), total));
-  }
   for (int64_t position = 0; position < total; ++position) {
     const int64_t device = ids.empty() ? position : ids[static_cast<size_t>(position)];
-    if (device < 0 || device >= num_devices)
-      return InvalidArgument(fmt::format("a mesh names device {} of {}", device, num_devices));
     int64_t rest = position;
     for (size_t a = mesh.axes_.size(); a-- > 0;) {
       mesh.coordinates_[static_cast<size_t>(device)][a] = rest % mesh.axes_[a].second;
@@ -63,8 +57,8 @@ Result<int64_t> Mesh::Position(int64_t device, llvm::StringRef axis, sdy::SubAxi
     const int64_t position = coordinates_[static_cast<size_t>(device)][a];
     if (!sub) return position;
     // The axis is [pre, size, rest]; the sub-axis is the middle.
-    const int64_t rest = axes_[a].second / std::max<int64_t>(1, sub.getPreSize() * sub.getSize());
-    return position / std::max<int64_t>(rest, 1) % sub.getSize();
+    const int64_t rest = axes_[a].second / (sub.getPreSize() * sub.getSize());
+    return position / rest % sub.getSize();
   }
   return NotFound(fmt::format("the mesh has no axis '{}'", axis.str()));
 }
@@ -106,13 +100,42 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
   return tiling;
 }
 
-Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices) {
-  if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return Mesh::Create(mesh, num_devices);
+namespace {
+
+Result<sdy::MeshAttr> MeshAttrOf(sdy::TensorShardingAttr sharding, mlir::Operation* from) {
+  if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return mesh;
   auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(sharding.getMeshOrRef());
   if (!symbol) return InvalidArgument("a sharding names no mesh");
   auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(from, symbol);
   if (!op) return InvalidArgument(fmt::format("no mesh is called '{}'", symbol.getValue().str()));
-  return Mesh::Create(op.getMesh(), num_devices);
+  return op.getMesh();
+}
+
+}  // namespace
+
+Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices) {
+  TENON_ASSIGN_OR_RETURN(const sdy::MeshAttr mesh, MeshAttrOf(sharding, from));
+  return Mesh::Create(mesh, num_devices);
+}
+
+Status CheckShardings(mlir::ModuleOp module) {
+  Status status;
+  module.walk([&](mlir::Operation* op) {
+    const auto check = [&](sdy::TensorShardingAttr sharding) {
+      if (!status.ok()) return;
+      const Result<sdy::MeshAttr> mesh = MeshAttrOf(sharding, op);
+      std::string wrong = mesh.ok() ? sdy::WhatIsWrong(*mesh) : std::string(mesh.status().message());
+      if (mesh.ok()) wrong = wrong.empty() ? sdy::WhatIsWrong(sharding, *mesh) : "its mesh " + wrong;
+      if (!wrong.empty())
+        status = InvalidArgument(fmt::format("{}: a sharding: {}", op->getName().getStringRef().str(), wrong));
+    };
+    for (const mlir::NamedAttribute& attribute : op->getAttrs()) {
+      // Constants hold no shardings, and may be large.
+      if (!mlir::isa<mlir::ElementsAttr>(attribute.getValue())) attribute.getValue().walk(check);
+    }
+    return status.ok() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+  });
+  return status;
 }
 
 Result<Tiling> Stacked(Tiling tiling, const Mesh& mesh, sdy::TensorShardingAttr sharding,

@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "tenon/base/status.h"
 #include "tenon/compiler/compile.h"
 #include "tenon/dialect/sdy/dialect.h"
@@ -35,6 +36,10 @@ class Mesh {
   std::vector<std::pair<std::string, int64_t>> axes_;
   std::vector<std::vector<int64_t>> coordinates_;  ///< [device][axis]
 };
+
+/// INVALID_ARGUMENT where a sharding of the program names a mesh or axes that are not there, or an axis twice, and says
+/// what is wrong. What follows here requires programs that pass.
+Status CheckShardings(mlir::ModuleOp module);
 
 /// The mesh that a sharding names, looked up from `from`.
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -29,5 +30,13 @@ namespace tenon::sdy {
 inline constexpr llvm::StringLiteral kShardingAttr = "sdy.sharding";
 /// The discardable attribute that carries an OpShardingRuleAttr.
 inline constexpr llvm::StringLiteral kShardingRuleAttr = "sdy.sharding_rule";
+
+/// Empty where the mesh has axes of different names and positive sizes, and lists each of its devices once, if any;
+/// otherwise what is wrong with it, for a message that begins with what it is.
+std::string WhatIsWrong(MeshAttr mesh);
+/// Empty where every axis that the sharding names is one of the mesh or a part of it, and no two of them overlap,
+/// whether they cut dims, replicate or stand for partial values; otherwise what is wrong. Requires a mesh that nothing
+/// is wrong with.
+std::string WhatIsWrong(TensorShardingAttr sharding, MeshAttr mesh);
 
 }  // namespace tenon::sdy

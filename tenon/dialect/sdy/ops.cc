@@ -93,25 +93,8 @@ void PrintTail(mlir::OpAsmPrinter& p, mlir::Operation* op, llvm::ArrayRef<llvm::
 }  // namespace
 
 llvm::LogicalResult MeshOp::verify() {
-  int64_t devices = 1;
-  for (MeshAxisAttr axis : getMesh().getAxes()) {
-    if (axis.getSize() <= 0) return emitOpError("has an axis of size ") << axis.getSize();
-    if (__builtin_mul_overflow(devices, axis.getSize(), &devices))
-      return emitOpError("has more devices than can be counted");
-  }
-  llvm::ArrayRef<int64_t> ids = getMesh().getDeviceIds();
-  if (ids.empty()) return mlir::success();
-  if (static_cast<int64_t>(ids.size()) != devices) {
-    return emitOpError("has ") << ids.size() << " device ids for " << devices << " devices";
-  }
-  llvm::SmallVector<int64_t> sorted(ids);
-  llvm::sort(sorted);
-  // A maximal mesh, of no axes, names its one device.
-  if (getMesh().getAxes().empty()) return sorted[0] >= 0 ? mlir::success() : emitOpError("has a negative device id");
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    if (sorted[i] != static_cast<int64_t>(i)) return emitOpError("has device ids that are no permutation");
-  }
-  return mlir::success();
+  const std::string wrong = WhatIsWrong(getMesh());
+  return wrong.empty() ? mlir::success() : emitOpError(wrong);
 }
 
 llvm::LogicalResult ShardingConstraintOp::verify() { return VerifySharding(*this, getSharding(), getType()); }
