@@ -50,6 +50,12 @@ Status Importer::Where(mlir::Operation* op, Status status) {
   return status.WithContext(dialect::Describe(op));
 }
 
+std::optional<Literal> Importer::SharedLiteralOf(mlir::Attribute value) {
+  const auto [known, is_new] = literals_.try_emplace(value);
+  if (is_new) known->second = LiteralOf(value);
+  return known->second;
+}
+
 Result<Ref> Importer::Get(mlir::Value v) {
   auto it = values_.find(v);
   if (it != values_.end()) return it->second;
@@ -221,7 +227,7 @@ Status Importer::ImportStablehlo(mlir::Operation* op, llvm::StringRef name, Bloc
     GraphNode node;
     node.op = OpCode::kConstant;
     TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(op->getResult(0).getType()));
-    std::optional<Literal> literal = LiteralOf(op->getAttr("value"));
+    std::optional<Literal> literal = SharedLiteralOf(op->getAttr("value"));
     if (!literal) return ImportOpaque(op, to);
     node.out.push_back(std::move(shape));
     node.literal = std::move(*literal);

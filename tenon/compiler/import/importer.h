@@ -49,6 +49,8 @@ class Importer {
   Status ImportOpaque(mlir::Operation* op, Block& to);
   Status Identity(mlir::Operation* op);
 
+  /// As LiteralOf. One copy for all constants of one value, however often calls repeat them.
+  std::optional<Literal> SharedLiteralOf(mlir::Attribute value);
   Result<Ref> Get(mlir::Value v);
   /// The arrays that a value is, which may be a tuple: added to `to`; taken from `leaves`, and how many those were.
   Status AddLeaves(mlir::Value v, std::vector<Ref>& to);
@@ -62,6 +64,7 @@ class Importer {
   Program& p_;
   llvm::DenseMap<mlir::Value, Ref> values_;
   llvm::DenseMap<mlir::Value, std::vector<Ref>> tuples_;  // Their arrays, those of tuples inside in their place.
+  llvm::DenseMap<mlir::Attribute, std::optional<Literal>> literals_;
   llvm::StringMap<mlir::func::FuncOp> functions_;
   int depth_ = 0;
   int described_ = 0;
