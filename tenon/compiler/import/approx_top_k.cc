@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/importer.h"
+#include "tenon/dialect/parse.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -58,6 +59,8 @@ Status Importer::ImportApproxTopK(mlir::Operation* op, Block& to) {
     end->erase();
   }
   mlir::Operation* sort = b.create(state);
+  // Nobody has seen yet whether the function is a comparator of these operands.
+  TENON_RETURN_IF_ERROR(dialect::Verify(sort).WithContext("ApproxTopK"));
   TENON_RETURN_IF_ERROR(ImportOp(sort, to));
   for (unsigned i = 0; i < n; ++i) {
     const auto type = mlir::cast<mlir::RankedTensorType>(op->getResult(i).getType());
