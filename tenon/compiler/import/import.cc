@@ -188,7 +188,10 @@ Result<std::shared_ptr<const std::string>> Imported::ExportOp(const GraphNode& n
 
 namespace {
 
-plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
+// What a splat in a call's configuration may be written out to: a few bytes may claim any size.
+constexpr int64_t kMaxSplat = int64_t{1} << 20;  // structural: far beyond any configuration
+
+Result<plan::Attribute> AttributeOf(llvm::StringRef name, mlir::Attribute value) {
   plan::Attribute a;
   a.name = std::string(name.data(), name.size());
   auto scalar = [&](DType type, const llvm::APInt& bits) {
@@ -214,15 +217,22 @@ plan::Attribute AttributeOf(llvm::StringRef name, mlir::Attribute value) {
   } else if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value)) {
     a.kind = plan::Attribute::Kind::kArray;
     a.dtype = ElementTypeOf(dense.getElementType());
+    if (dense.isSplat() && dense.getNumElements() > kMaxSplat) {
+      return InvalidArgument(fmt::format("attribute {} of a call repeats one value {} times, at most {} may be", a.name,
+                                         dense.getNumElements(), kMaxSplat));
+    }
     std::optional<Literal> literal = LiteralOf(dense);
     if (literal) {
       const size_t copies = literal->splat ? static_cast<size_t>(dense.getNumElements()) : 1;
+      a.bytes.reserve(copies * literal->bytes->size());
       for (size_t i = 0; i < copies; ++i) a.bytes += *literal->bytes;
     }
   } else if (auto dictionary = mlir::dyn_cast<mlir::DictionaryAttr>(value)) {
     a.kind = plan::Attribute::Kind::kDictionary;
-    for (const mlir::NamedAttribute& n : dictionary)
-      a.members.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+    for (const mlir::NamedAttribute& n : dictionary) {
+      TENON_ASSIGN_OR_RETURN(plan::Attribute member, AttributeOf(n.getName().getValue(), n.getValue()));
+      a.members.push_back(std::move(member));
+    }
   } else {
     a.kind = plan::Attribute::Kind::kString;
     llvm::raw_string_ostream(a.bytes) << value;
@@ -261,8 +271,10 @@ Result<Imported::Call> Imported::DescribeCall(const GraphNode& node) const {
     call.step.api_version = 4;
   }
   if (auto dictionary = config ? mlir::dyn_cast<mlir::DictionaryAttr>(config) : mlir::DictionaryAttr()) {
-    for (const mlir::NamedAttribute& n : dictionary)
-      call.step.attributes.push_back(AttributeOf(n.getName().getValue(), n.getValue()));
+    for (const mlir::NamedAttribute& n : dictionary) {
+      TENON_ASSIGN_OR_RETURN(plan::Attribute attribute, AttributeOf(n.getName().getValue(), n.getValue()));
+      call.step.attributes.push_back(std::move(attribute));
+    }
   } else if (auto text = config ? mlir::dyn_cast<mlir::StringAttr>(config) : mlir::StringAttr()) {
     call.step.opaque = std::string(text.getValue().data(), text.getValue().size());
   }

@@ -276,7 +276,8 @@ LogicalResult RngOp::verify() {
   if (auto constant = getShape().getDefiningOp<ConstantOp>()) {
     shape = llvm::dyn_cast<mlir::DenseIntElementsAttr>(constant.getValue());
   }
-  if (!shape) return success();
+  // Only so many sizes, whatever a wrong constant says of itself.
+  if (!shape || shape.getNumElements() != getType().getRank()) return success();
   SmallVector<int64_t> sizes;
   for (const llvm::APInt& size : shape.getValues<llvm::APInt>()) sizes.push_back(size.getSExtValue());
   return CheckShape(*this, "result", getType(), sizes);

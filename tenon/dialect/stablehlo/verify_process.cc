@@ -50,6 +50,13 @@ LogicalResult CheckGroups(mlir::Operation* op, mlir::Attribute groups, bool glob
   // process in two groups; -1 fills up groups. all_gather_c4, all_reduce_c3, all_to_all_c7, collective_broadcast_c2,
   // collective_reduce_c2, reduce_scatter_c5: ids are not negative. Together with their number, which nobody knows here:
   // all_gather_c3, all_reduce_c2, all_to_all_c6, reduce_scatter_c4.
+  // A splat of many ids may stand for more of them than there is memory for.
+  if (dense.isSplat() && dense.getNumElements() > 1) {
+    const auto id = dense.getSplatValue<int64_t>();
+    if (id < -1) return op->emitOpError() << "replica_groups must hold ids of at least 0 (or -1), got " << id;
+    if (id == -1) return op->emitOpError() << "replica_groups must hold an id, got nothing but -1";
+    return op->emitOpError() << "replica_groups must not repeat id " << id;
+  }
   llvm::SmallVector<int64_t> ids;
   for (int64_t id : dense.getValues<int64_t>()) {
     if (id < -1) return op->emitOpError() << "replica_groups must hold ids of at least 0 (or -1), got " << id;
@@ -69,6 +76,12 @@ LogicalResult CheckPairs(mlir::Operation* op, DenseIntElementsAttr pairs) {
   if (type.getNumElements() == 0) return success();
   if (type.getRank() != 2 || type.getDimSize(1) != 2) {
     return op->emitOpError() << "source_target_pairs must have shape [N, 2], got " << type;
+  }
+  // A splat of many ids may stand for more of them than there is memory for.
+  if (pairs.isSplat() && type.getDimSize(0) > 1) {
+    const auto id = pairs.getSplatValue<int64_t>();
+    if (id < 0) return op->emitOpError() << "source_target_pairs must hold ids of at least 0, got " << id;
+    return op->emitOpError() << "sources of source_target_pairs must not repeat a value, got " << id << " for all";
   }
   SmallVector<int64_t> side[2];
   for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
@@ -349,14 +362,16 @@ LogicalResult CheckLayouts(mlir::Operation* op, llvm::StringRef name, mlir::Arra
   const SmallVector<Type> values = LayoutTypes(types);
   if (failed(CheckCount(op, name, layouts.size(), values.size()))) return failure();
   for (auto [attr, type] : llvm::zip_equal(layouts, values)) {
-    SmallVector<int64_t> order;
-    for (const llvm::APInt& dim : llvm::cast<DenseIntElementsAttr>(attr).getValues<llvm::APInt>()) {
-      order.push_back(dim.getSExtValue());
-    }
+    auto dense = llvm::cast<DenseIntElementsAttr>(attr);
+    const int64_t count = dense.getNumElements();
     auto tensor = llvm::dyn_cast<RankedTensorType>(type);
-    const int64_t rank = tensor ? tensor.getRank() : llvm::isa<mlir::ShapedType>(type) ? order.size() : 0;
-    if (failed(CheckCount(op, name, order.size(), rank)) || failed(CheckUnique(op, name, order)) ||
-        failed(CheckInRange(op, name, order, rank))) {
+    const int64_t rank = tensor ? tensor.getRank() : llvm::isa<mlir::ShapedType>(type) ? count : 0;
+    if (failed(CheckCount(op, name, count, rank))) return failure();
+    // A splat may stand for more dimensions than there is memory for.
+    if (dense.isSplat() && count > 1) return op->emitOpError() << name << " must not repeat a value, got " << attr;
+    SmallVector<int64_t> order;
+    for (const llvm::APInt& dim : dense.getValues<llvm::APInt>()) order.push_back(dim.getSExtValue());
+    if (failed(CheckUnique(op, name, order)) || failed(CheckInRange(op, name, order, rank))) {
       return failure();
     }
   }
