@@ -135,7 +135,7 @@ Result<OwnedModule> Parse(Context& context, std::string_view bytes, const ParseO
 
 Status Verify(mlir::Operation* op) {
   DiagnosticCapture capture(op->getContext());
-  if (mlir::succeeded(mlir::verify(op))) return OkStatus();
+  if (mlir::succeeded(stablehlo::VerifyQuantizedTypes(op)) && mlir::succeeded(mlir::verify(op))) return OkStatus();
   return capture.ToStatus();
 }
 

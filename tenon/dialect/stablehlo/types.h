@@ -81,6 +81,11 @@ class ChecksFirst : public mlir::OpTrait::TraitBase<ConcreteOp, ChecksFirst> {
 /// All operands are compatible.
 llvm::LogicalResult VerifyElementwise(mlir::Operation* op);
 
+/// Every quantized tensor type of `root` and of all inside it is one of StableHLO's, has the axis along which it is
+/// quantized, and as many scales as it has places along it. Looks at values and signatures; takes nothing for granted,
+/// and may run before verifiers.
+llvm::LogicalResult VerifyQuantizedTypes(mlir::Operation* root);
+
 class ResultAccuracyAttr;
 /// Tolerances are not negative, and zero unless the mode is TOLERANCE.
 llvm::LogicalResult VerifyAccuracy(mlir::Operation* op, ResultAccuracyAttr accuracy);
