@@ -241,12 +241,46 @@ Status ComputeOnFloats(OpContext& context) {
   return context.Return(std::move(out));
 }
 
-// minimum and maximum of equal quantizations compare the storage.
+// minimum and maximum of equal quantizations compare the storage, select takes it from either side.
 bool KeepsStorage(const OpContext& context, std::string_view name) {
-  if (name == "stablehlo.select" || name == "stablehlo.bitcast_convert") return true;
+  if (name == "stablehlo.bitcast_convert") return true;
+  const auto element = [](mlir::Type t) { return mlir::cast<mlir::RankedTensorType>(t).getElementType(); };
+  if (name == "stablehlo.select") {
+    const mlir::Type result = element(context.op->getResult(0).getType());
+    return element(context.op->getOperand(1).getType()) == result &&
+           element(context.op->getOperand(2).getType()) == result;
+  }
   if (name != "stablehlo.maximum" && name != "stablehlo.minimum") return false;
   const mlir::Type type = context.op->getResult(0).getType();
   return llvm::all_of(context.op->getOperandTypes(), [&](mlir::Type t) { return t == type; });
+}
+
+// Whether a body computes with its operands as they are stored.
+bool TakesStorage(mlir::Operation* op) {
+  llvm::SmallVector<mlir::Type> quantized;
+  const auto take = [&](mlir::Type type) {
+    if (QuantizationOf(type)) quantized.push_back(mlir::cast<mlir::RankedTensorType>(type).getElementType());
+  };
+  for (mlir::Type type : op->getOperandTypes()) take(type);
+  for (mlir::Type type : op->getRegions().back().front().getArgumentTypes()) take(type);
+  const auto scale = [](mlir::Type type) {
+    auto uniform = mlir::dyn_cast<mlir::quant::UniformQuantizedType>(type);
+    return uniform ? std::pair(uniform.getScale(), uniform.getZeroPoint()) : std::pair(0.0, int64_t{0});
+  };
+  return llvm::all_of(quantized, [&](mlir::Type t) { return scale(t) == scale(quantized.front()); });
+}
+
+// False for operations that have a handler, but not for what quantized elements stand for.
+bool IsOfStorage(mlir::Operation* op) {
+  const llvm::StringRef name = op->getName().getStringRef();
+  if (name.starts_with("chlo.")) return false;
+  constexpr llvm::StringLiteral kOfFloats[] = {"stablehlo.batch_norm_grad",     "stablehlo.batch_norm_inference",
+                                               "stablehlo.batch_norm_training", "stablehlo.cholesky",
+                                               "stablehlo.dynamic_iota",        "stablehlo.iota",
+                                               "stablehlo.triangular_solve"};
+  constexpr llvm::StringLiteral kReductions[] = {"stablehlo.all_reduce", "stablehlo.reduce", "stablehlo.reduce_scatter",
+                                                 "stablehlo.reduce_window", "stablehlo.scatter"};
+  return !llvm::is_contained(kOfFloats, name) && (!llvm::is_contained(kReductions, name) || TakesStorage(op));
 }
 
 Status RunQuantized(OpContext& context) {
@@ -268,6 +302,7 @@ Status RunQuantized(OpContext& context) {
     if (name == "stablehlo.bitcast_convert") return BitcastHandler()(raw);
     return name == "stablehlo.select" ? SelectHandler()(raw) : RunElementwise(raw);
   }
+  if (!IsOfStorage(context.op)) return Unimplemented(fmt::format("{} on quantized types", name));
   // Operations that move data, and those with bodies, work on the storage as it is.
   if (OpHandler handler = FindHandler(name)) return handler(context);
   return ComputeOnFloats(context);

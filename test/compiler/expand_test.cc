@@ -183,5 +183,161 @@ TEST(Expand, QuantizedTypes) {
         {});
 }
 
+// The program computes what another one does, which says it in ops that the reference has for quantized types.
+void CheckLike(const std::string& program, const std::string& other) {
+  Result<compiler::CompiledProgram> compiled = compiler::Compile(program, CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString() << program;
+  EXPECT_EQ(plan::Count(compiled->plan).evaluate_steps, 0) << program << plan::Print(compiled->plan);
+  const Status same = CompareWithReference(other, *compiled, 7, {});
+  EXPECT_TRUE(same.ok()) << same.ToString() << program << plan::Print(compiled->plan);
+}
+
+/// `text` with %Q, %R and %S, quantized element types that differ, written out.
+std::string Quantized(std::string text) {
+  for (const auto& [name, type] : {std::pair("%Q", "!quant.uniform<i8:f32, 0.5:7>"),
+                                   {"%R", "!quant.uniform<i8:f32, 0.25:3>"},
+                                   {"%S", "!quant.uniform<i8:f32, 0.125:-2>"}}) {
+    for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, 2, type);
+  }
+  return text;
+}
+
+TEST(Expand, BroadcastsOfQuantizedTypes) {
+  for (const char* op : {"add", "subtract", "multiply", "maximum"}) {
+    CheckLike(Quantized(fmt::format(R"(func.func @main(%x: tensor<6x20xf32>, %y: tensor<20xf32>) -> tensor<6x20xf32> {{
+      %a = stablehlo.uniform_quantize %x : (tensor<6x20xf32>) -> tensor<6x20x%Q>
+      %b = stablehlo.uniform_quantize %y : (tensor<20xf32>) -> tensor<20x%R>
+      %c = chlo.broadcast_{} %a, %b : (tensor<6x20x%Q>, tensor<20x%R>) -> tensor<6x20x%S>
+      %r = stablehlo.uniform_dequantize %c : (tensor<6x20x%S>) -> tensor<6x20xf32>
+      return %r : tensor<6x20xf32>
+    }})",
+                                    op)),
+              Quantized(fmt::format(R"(func.func @main(%x: tensor<6x20xf32>, %y: tensor<20xf32>) -> tensor<6x20xf32> {{
+      %a = stablehlo.uniform_quantize %x : (tensor<6x20xf32>) -> tensor<6x20x%Q>
+      %w = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<20xf32>) -> tensor<6x20xf32>
+      %b = stablehlo.uniform_quantize %w : (tensor<6x20xf32>) -> tensor<6x20x%R>
+      %c = "stablehlo.{}"(%a, %b) : (tensor<6x20x%Q>, tensor<6x20x%R>) -> tensor<6x20x%S>
+      %r = stablehlo.uniform_dequantize %c : (tensor<6x20x%S>) -> tensor<6x20xf32>
+      return %r : tensor<6x20xf32>
+    }})",
+                                    op)));
+  }
+  // Scales go where their dim goes, and one for a dim that grows is that of all.
+  for (const char* scales :
+       {"1x3x!quant.uniform<i8:f32:1, {0.5:7, 0.25, 1.0:-3}>", "1x3x!quant.uniform<i8:f32:0, {0.5:7}>"}) {
+    const bool one = std::string(scales).find(":0,") != std::string::npos;
+    const char* out = one ? "2x4x3x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.5, 0.125}>"
+                          : "2x4x3x!quant.uniform<i8:f32:2, {0.5, 0.25, 0.5:1}>";
+    const char* spread = one ? "2x4x3x!quant.uniform<i8:f32:1, {0.5:7, 0.5:7, 0.5:7, 0.5:7}>"
+                             : "2x4x3x!quant.uniform<i8:f32:2, {0.5:7, 0.25, 1.0:-3}>";
+    CheckLike(
+        Quantized(fmt::format(R"(func.func @main(%x: tensor<1x3xf32>, %y: tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {{
+      %a = stablehlo.uniform_quantize %x : (tensor<1x3xf32>) -> tensor<{0}>
+      %b = stablehlo.uniform_quantize %y : (tensor<2x4x3xf32>) -> tensor<2x4x3x%R>
+      %c = chlo.broadcast_add %a, %b : (tensor<{0}>, tensor<2x4x3x%R>) -> tensor<{1}>
+      %r = stablehlo.uniform_dequantize %c : (tensor<{1}>) -> tensor<2x4x3xf32>
+      return %r : tensor<2x4x3xf32>
+    }})",
+                              scales, out)),
+        Quantized(fmt::format(R"(func.func @main(%x: tensor<1x3xf32>, %y: tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {{
+      %w = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<1x3xf32>) -> tensor<2x4x3xf32>
+      %a = stablehlo.uniform_quantize %w : (tensor<2x4x3xf32>) -> tensor<{0}>
+      %b = stablehlo.uniform_quantize %y : (tensor<2x4x3xf32>) -> tensor<2x4x3x%R>
+      %c = "stablehlo.add"(%a, %b) : (tensor<{0}>, tensor<2x4x3x%R>) -> tensor<{1}>
+      %r = stablehlo.uniform_dequantize %c : (tensor<{1}>) -> tensor<2x4x3xf32>
+      return %r : tensor<2x4x3xf32>
+    }})",
+                              spread, out)));
+  }
+}
+
+TEST(Expand, OpsBetweenQuantizedTypes) {
+  Check(Quantized(R"(func.func @main(%p: tensor<40xi1>, %x: tensor<40xf32>, %y: tensor<40xf32>) -> tensor<40xf32> {
+    %a = stablehlo.uniform_quantize %x : (tensor<40xf32>) -> tensor<40x%Q>
+    %b = stablehlo.uniform_quantize %y : (tensor<40xf32>) -> tensor<40x%R>
+    %c = "stablehlo.select"(%p, %a, %b) : (tensor<40xi1>, tensor<40x%Q>, tensor<40x%R>) -> tensor<40x%S>
+    %r = stablehlo.uniform_dequantize %c : (tensor<40x%S>) -> tensor<40xf32>
+    return %r : tensor<40xf32>
+  })"),
+        {});
+  constexpr const char* kReduce = R"(
+    %s = "stablehlo.reduce"({}, {}) ({{
+    ^bb0(%u: tensor<%R>, %v: tensor<%R>):
+      %w = stablehlo.add %u, %v : tensor<%R>
+      stablehlo.return %w : tensor<%R>
+    }}) {{dimensions = array<i64: 0>}} : (tensor<4x3x{}>, tensor<{}>) -> tensor<3x%R>
+    %r = stablehlo.uniform_dequantize %s : (tensor<3x%R>) -> tensor<3xf32>
+    return %r : tensor<3xf32>
+  }})";
+  constexpr const char* kFirst = R"(func.func @main(%x: tensor<4x3xf32>, %y: tensor<f32>) -> tensor<3xf32> {
+    %a = stablehlo.uniform_quantize %x : (tensor<4x3xf32>) -> tensor<4x3x%Q>
+    %z = stablehlo.uniform_quantize %y : (tensor<f32>) -> tensor<%Q>)";
+  CheckLike(Quantized(kFirst + fmt::format(fmt::runtime(kReduce), "%a", "%z", "%Q", "%Q")),
+            Quantized(std::string(kFirst) + R"(
+    %b = stablehlo.uniform_quantize %a : (tensor<4x3x%Q>) -> tensor<4x3x%R>
+    %c = stablehlo.uniform_quantize %z : (tensor<%Q>) -> tensor<%R>)" +
+                      fmt::format(fmt::runtime(kReduce), "%b", "%c", "%R", "%R")));
+  CheckLike(Quantized(R"(func.func @main() -> tensor<2x5xf32> {
+    %a = stablehlo.iota dim = 1 : tensor<2x5x%Q>
+    %r = stablehlo.uniform_dequantize %a : (tensor<2x5x%Q>) -> tensor<2x5xf32>
+    return %r : tensor<2x5xf32>
+  })"),
+            R"(func.func @main() -> tensor<2x5xf32> {
+    %r = stablehlo.iota dim = 1 : tensor<2x5xf32>
+    return %r : tensor<2x5xf32>
+  })");
+  // Whoever is sent nothing has 0.
+  CheckLike(Quantized(R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %a = stablehlo.uniform_quantize %x : (tensor<3xf32>) -> tensor<3x%Q>
+    %b = "stablehlo.collective_permute"(%a) {source_target_pairs = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<3x%Q>) -> tensor<3x%Q>
+    %r = stablehlo.uniform_dequantize %b : (tensor<3x%Q>) -> tensor<3xf32>
+    return %r : tensor<3xf32>
+  })"),
+            R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %r = stablehlo.constant dense<0.0> : tensor<3xf32>
+    return %r : tensor<3xf32>
+  })");
+  CheckLike(Quantized(R"(func.func @main(%x: tensor<6x4xf32>, %y: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<6x4xf32> {
+    %d = stablehlo.multiply %v, %v : tensor<4xf32>
+    %a = stablehlo.uniform_quantize %x : (tensor<6x4xf32>) -> tensor<6x4x%Q>
+    %b = stablehlo.uniform_quantize %y : (tensor<4xf32>) -> tensor<4x%Q>
+    %c = stablehlo.uniform_quantize %d : (tensor<4xf32>) -> tensor<4x%Q>
+    %n = "stablehlo.batch_norm_inference"(%a, %b, %b, %b, %c) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<6x4x%Q>, tensor<4x%Q>, tensor<4x%Q>, tensor<4x%Q>, tensor<4x%Q>) -> tensor<6x4x%S>
+    %r = stablehlo.uniform_dequantize %n : (tensor<6x4x%S>) -> tensor<6x4xf32>
+    return %r : tensor<6x4xf32>
+  })"),
+            Quantized(R"(func.func @main(%x: tensor<6x4xf32>, %y: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<6x4xf32> {
+    %d = stablehlo.multiply %v, %v : tensor<4xf32>
+    %qa = stablehlo.uniform_quantize %x : (tensor<6x4xf32>) -> tensor<6x4x%Q>
+    %qb = stablehlo.uniform_quantize %y : (tensor<4xf32>) -> tensor<4x%Q>
+    %qc = stablehlo.uniform_quantize %d : (tensor<4xf32>) -> tensor<4x%Q>
+    %a = stablehlo.uniform_dequantize %qa : (tensor<6x4x%Q>) -> tensor<6x4xf32>
+    %b = stablehlo.uniform_dequantize %qb : (tensor<4x%Q>) -> tensor<4xf32>
+    %c = stablehlo.uniform_dequantize %qc : (tensor<4x%Q>) -> tensor<4xf32>
+    %n = "stablehlo.batch_norm_inference"(%a, %b, %b, %b, %c) {epsilon = 1.0 : f32, feature_index = 1 : i64} : (tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+    %q = stablehlo.uniform_quantize %n : (tensor<6x4xf32>) -> tensor<6x4x%S>
+    %r = stablehlo.uniform_dequantize %q : (tensor<6x4x%S>) -> tensor<6x4xf32>
+    return %r : tensor<6x4xf32>
+  })"));
+  // One scale per column of the right side, and of the result one for all.
+  CheckLike(Quantized(R"(func.func @main(%x: tensor<6x4xf32>, %y: tensor<4x2xf32>) -> tensor<6x2xf32> {
+    %a = stablehlo.uniform_quantize %x : (tensor<6x4xf32>) -> tensor<6x4x%Q>
+    %b = stablehlo.uniform_quantize %y : (tensor<4x2xf32>) -> tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+    %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x4x%Q>, tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<6x2x%R>
+    %r = stablehlo.uniform_dequantize %d : (tensor<6x2x%R>) -> tensor<6x2xf32>
+    return %r : tensor<6x2xf32>
+  })"),
+            Quantized(R"(func.func @main(%x: tensor<6x4xf32>, %y: tensor<4x2xf32>) -> tensor<6x2xf32> {
+    %qa = stablehlo.uniform_quantize %x : (tensor<6x4xf32>) -> tensor<6x4x%Q>
+    %qb = stablehlo.uniform_quantize %y : (tensor<4x2xf32>) -> tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+    %a = stablehlo.uniform_dequantize %qa : (tensor<6x4x%Q>) -> tensor<6x4xf32>
+    %b = stablehlo.uniform_dequantize %qb : (tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<4x2xf32>
+    %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
+    %q = stablehlo.uniform_quantize %d : (tensor<6x2xf32>) -> tensor<6x2x%R>
+    %r = stablehlo.uniform_dequantize %q : (tensor<6x2x%R>) -> tensor<6x2xf32>
+    return %r : tensor<6x2xf32>
+  })"));
+}
+
 }  // namespace
 }  // namespace tenon::test

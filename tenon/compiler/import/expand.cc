@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/IRMapping.h"
 #include "tenon/compiler/import/policy.h"
 #include "tenon/compiler/import/random_bits.h"
@@ -12,7 +13,7 @@
 #include "tenon/compiler/import/special.h"
 #include "tenon/compiler/import/writer.h"
 #include "tenon/compiler/ir/ir.h"
-#include "tenon/dialect/parse.h"
+#include "tenon/dialect/parse_mlir.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -345,6 +346,23 @@ Results Chosen(mlir::Operation* op, bool is_if) {
 
 // ---- Client ops.
 
+/// The element type once dim i is dim `map[i]` of `dims`: an axis of scales goes along, and is repeated where it grows.
+mlir::Type Spread(mlir::RankedTensorType from, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> map) {
+  const auto axis = mlir::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(from.getElementType());
+  if (!axis) return from.getElementType();
+  const int64_t to = map[static_cast<size_t>(axis.getQuantizedDimension())];
+  llvm::SmallVector<double> scales(axis.getScales());
+  llvm::SmallVector<int64_t> zero_points(axis.getZeroPoints());
+  const auto extent = static_cast<size_t>(dims[static_cast<size_t>(to)]);
+  if (scales.size() == 1) {
+    scales.assign(extent, scales[0]);
+    zero_points.assign(extent, zero_points[0]);
+  }
+  return mlir::quant::UniformQuantizedPerAxisType::get(axis.getFlags(), axis.getStorageType(), axis.getExpressedType(),
+                                                       scales, zero_points, static_cast<int32_t>(to),
+                                                       axis.getStorageTypeMin(), axis.getStorageTypeMax());
+}
+
 /// Operands of unlike ranks meet at their last dims, or where broadcast_dimensions says.
 Results Broadcasting(mlir::Operation* op, llvm::StringRef inner) {
   OpWriter w(op);
@@ -359,7 +377,9 @@ Results Broadcasting(mlir::Operation* op, llvm::StringRef inner) {
     } else {
       for (int64_t d = 0; d < from.getRank(); ++d) map.push_back(type.getRank() - from.getRank() + d);
     }
-    operands.push_back(w.Broadcast(v, type.getShape(), map));
+    const auto spread = w.Tensor(type.getShape(), Spread(from, type.getShape(), map));
+    operands.push_back(
+        from == spread ? v : w.Op("stablehlo.broadcast_in_dim", v, spread, w.List("broadcast_dimensions", map)));
   }
   if (inner == "compare") {
     const auto direction = op->getAttr("comparison_direction");
@@ -416,7 +436,6 @@ Results TopK(mlir::Operation* op) {
 }
 
 Results Client(mlir::Operation* op, llvm::StringRef name) {
-  if (name.consume_front("broadcast_")) return Broadcasting(op, name);
   if (name == "top_k") return TopK(op);
   OpWriter w(op);
   if (name == "mulhi") return {{HighProduct(w, op->getOperand(0), op->getOperand(1))}};
@@ -464,6 +483,26 @@ Results Expanded(mlir::Operation* op) {
 }
 
 }  // namespace
+
+Status ExpandBroadcasts(mlir::ModuleOp module) {
+  llvm::SmallVector<mlir::Operation*> ops;
+  module.walk([&](mlir::Operation* op) {
+    if (op->getName().getStringRef().starts_with("chlo.broadcast_")) ops.push_back(op);
+  });
+  for (mlir::Operation* op : ops) {
+    if (!llvm::all_of(op->getOperandTypes(), IsStatic) || !llvm::all_of(op->getResultTypes(), IsStatic)) continue;
+    llvm::StringRef name = op->getName().getStringRef();
+    name.consume_front("chlo.broadcast_");
+    const Results results = Broadcasting(op, name);
+    if (!results) continue;
+    // The client op takes elements that the plain one may not take.
+    for (const Value v : *results)
+      TENON_RETURN_IF_ERROR(dialect::Verify(v.getDefiningOp()).WithContext(dialect::Describe(op)));
+    op->replaceAllUsesWith(*results);
+    op->erase();
+  }
+  return OkStatus();
+}
 
 Status ExpandOps(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation*> ops;

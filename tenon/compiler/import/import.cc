@@ -110,6 +110,7 @@ Result<Imported> Import(std::string_view bytes, int64_t num_replicas, int64_t nu
   }
   DropOrderingHints(module);
   InlineAsync(module);
+  TENON_RETURN_IF_ERROR(ExpandBroadcasts(module));
   TENON_RETURN_IF_ERROR(LowerQuantized(module));
   TENON_RETURN_IF_ERROR(ExpandOps(module));
   if (num_partitions > 1) TENON_RETURN_IF_ERROR(dialect::TranslateShardings(module));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ struct Quantization {
     return most;
   }
   bool narrow() const { return storage.getIntOrFloatBitWidth() <= kNarrowBits; }
+  bool has_zero_points() const {
+    return std::any_of(zero_points.begin(), zero_points.end(), [](double z) { return z != 0; });
+  }
 };
 
 Result<Quantization> Read(QuantizedType type) {
@@ -81,7 +85,8 @@ Result<Quantization> Read(QuantizedType type) {
 struct Use {
   mlir::Operation* op;
   llvm::SmallVector<QuantizedType, 4> operands, results;
-  bool all_equal = true;  ///< Of one type.
+  llvm::SmallVector<QuantizedType, 4> arguments;  ///< Of the last region.
+  bool all_equal = true;                          ///< Of one type.
 };
 
 /// Arithmetic of one op, written before it.
@@ -200,16 +205,70 @@ class Writer : public OpWriter {
   }
 };
 
-/// Ops that are reckoned on floats: one element of each operand makes one of the result.
+/// Ops that are reckoned on floats, and whose results are quantized then.
 bool ReckonsOnFloats(llvm::StringRef name) {
   if (!name.consume_front("stablehlo.")) return false;
   return llvm::StringSwitch<bool>(name)
       .Cases({"abs", "add", "atan2", "cbrt", "ceil", "clamp", "compare", "convert"}, true)
+      .Cases({"batch_norm_grad", "batch_norm_inference", "batch_norm_training", "cholesky", "dynamic_iota", "iota"},
+             true)
+      .Cases({"triangular_solve"}, true)
       .Cases({"cosine", "divide", "exponential", "exponential_minus_one", "floor", "is_finite"}, true)
       .Cases({"log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate"}, true)
       .Cases({"power", "reduce_precision", "remainder", "round_nearest_afz", "round_nearest_even"}, true)
       .Cases({"rsqrt", "sign", "sine", "sqrt", "subtract", "tan", "tanh"}, true)
       .Default(false);
+}
+
+/// Ops that move storage: their verifiers see to it that what they move stays quantized as it was.
+bool MovesStorage(llvm::StringRef name) {
+  if (!name.consume_front("stablehlo.")) return false;
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"all_gather", "all_to_all", "async_done", "async_start", "bitcast_convert", "broadcast"}, true)
+      .Cases({"broadcast_in_dim", "case", "composite", "concatenate", "constant", "custom_call"}, true)
+      .Cases({"dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_pad", "dynamic_reshape"}, true)
+      .Cases({"dynamic_slice", "dynamic_update_slice", "gather", "get_dimension_size", "get_tuple_element"}, true)
+      .Cases({"if", "infeed", "map", "optimization_barrier", "outfeed", "pad", "real_dynamic_slice", "recv"}, true)
+      .Cases({"reshape", "return", "reverse", "send", "set_dimension_size", "slice", "sort"}, true)
+      .Cases({"torch_index_select", "transpose", "tuple", "while"}, true)
+      .Default(false);
+}
+
+/// The argument of a reduction's body that takes elements of an operand; nothing for indices and the like.
+std::optional<size_t> ArgumentFor(size_t operand, llvm::StringRef name, size_t arguments) {
+  if (name == "stablehlo.reduce" || name == "stablehlo.reduce_window") return operand;
+  if (name == "stablehlo.select_and_scatter") return operand == 0 ? std::nullopt : std::optional(operand - 1);
+  if (name != "stablehlo.scatter") return 0;  // One body for all.
+  const size_t inputs = arguments / 2;        // Then indices, then updates.
+  return operand < inputs ? std::optional(operand) : operand == inputs ? std::nullopt : std::optional(operand - 1);
+}
+
+bool Reduces(llvm::StringRef name) {
+  if (!name.consume_front("stablehlo.")) return false;
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"all_reduce", "collective_reduce", "reduce", "reduce_scatter", "reduce_window", "scatter"}, true)
+      .Cases({"select_and_scatter"}, true)
+      .Default(false);
+}
+
+/// Where along a product's result the dim `axis` of its right side lies; nothing where it is summed over.
+std::optional<int64_t> AxisInProduct(mlir::Operation* op, int64_t axis) {
+  if (auto convolution = mlir::dyn_cast<stablehlo::ConvolutionOp>(op))
+    return convolution.getDimensionNumbers().getOutputFeatureDimension();
+  if (auto convolution = mlir::dyn_cast<stablehlo::DynamicConvOp>(op))
+    return convolution.getDimensionNumbers().getOutputFeatureDimension();
+  const int64_t rank = TensorOf(op->getResult(0)).getRank(), rhs_rank = TensorOf(op->getOperand(1)).getRank();
+  auto dot = mlir::dyn_cast<stablehlo::DotGeneralOp>(op);
+  if (!dot) return axis == 0 ? std::nullopt : std::optional(rank - 1);
+  const auto d = dot.getDotDimensionNumbers();
+  const auto batch = d.getRhsBatchingDimensions(), summed = d.getRhsContractingDimensions();
+  if (const auto* at = llvm::find(batch, axis); at != batch.end()) return at - batch.begin();
+  if (llvm::is_contained(summed, axis)) return std::nullopt;
+  // Its own dims come last.
+  int64_t after = 0;
+  for (int64_t i = axis + 1; i < rhs_rank; ++i)
+    after += llvm::is_contained(batch, i) || llvm::is_contained(summed, i) ? 0 : 1;
+  return rank - 1 - after;
 }
 
 Status Refused(mlir::Operation* op, const char* why) {
@@ -245,7 +304,7 @@ class Lowering {
 
  private:
   void Record(mlir::Operation* op) {
-    Use use{op, {}, {}};
+    Use use{op, {}, {}, {}};
     bool any = false;
     mlir::Type first;
     const auto take = [&](mlir::Type type, llvm::SmallVector<QuantizedType, 4>& list) {
@@ -259,6 +318,10 @@ class Lowering {
     };
     for (mlir::Type type : op->getOperandTypes()) take(type, use.operands);
     for (mlir::Type type : op->getResultTypes()) take(type, use.results);
+    if (op->getNumRegions() > 0 && !op->getRegions().back().empty()) {
+      for (mlir::Type type : op->getRegions().back().front().getArgumentTypes())
+        use.arguments.push_back(QuantizedOf(type));
+    }
     if (any) uses_.push_back(std::move(use));
     if (auto function = mlir::dyn_cast<mlir::func::FuncOp>(op)) {
       const mlir::FunctionType type = function.getFunctionType();
@@ -309,7 +372,58 @@ class Lowering {
     if (name == "stablehlo.add" && use.results[0]) return LowerAdd(use);
     // Of one quantization, the larger number is stored as the larger integer.
     if ((name == "stablehlo.maximum" || name == "stablehlo.minimum") && use.all_equal) return OkStatus();
-    return ReckonsOnFloats(name) ? LowerOnFloats(use) : OkStatus();
+    if (name == "stablehlo.select") {
+      const bool moves = use.operands[1] == use.results[0] && use.operands[2] == use.results[0];
+      return moves ? OkStatus() : LowerOnFloats(use);
+    }
+    if (name == "stablehlo.collective_broadcast" || name == "stablehlo.collective_permute") return LowerFilling(use);
+    if (Reduces(name)) return LowerReduction(use);
+    if (ReckonsOnFloats(name)) return LowerOnFloats(use);
+    const llvm::StringRef dialect = op->getName().getDialectNamespace();
+    if (MovesStorage(name) || (dialect != "stablehlo" && dialect != "chlo")) return OkStatus();
+    // Of one quantization, the larger number is stored as the larger integer. Only the operand's shape is looked at.
+    if (name == "chlo.top_k" && use.operands[0] == use.results[0]) return OkStatus();
+    if (name == "chlo.constant_like" && !use.results[0]) return OkStatus();
+    return Refused(op, "it has no form in floats or integers");
+  }
+
+  /// Processes that are sent nothing get the number 0, whatever it is stored as.
+  Status LowerFilling(const Use& use) {
+    mlir::Operation* op = use.op;
+    bool any = false;
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      if (!use.results[i]) continue;
+      TENON_ASSIGN_OR_RETURN(const Quantization q, Read(use.results[i]));
+      any |= q.has_zero_points();
+    }
+    if (!any) return OkStatus();
+    if (op->getNumResults() != 1) return Refused(op, "several operands, and zeros stored as other numbers");
+    TENON_ASSIGN_OR_RETURN(const Quantization q, Read(use.results[0]));
+    Writer w(op);
+    const unsigned width = q.narrow() ? 32 : 64;
+    llvm::SmallVector<Value> operands(op->getOperands());
+    operands[0] = w.Centered(operands[0], q, width);
+    return Replace(op, w.Convert(w.PlusZeroPoint(w.Same(op, operands, w.Int(width)), q, 1), q.storage));
+  }
+
+  /// Operands become the numbers that the body works on, which may be quantized in another way.
+  Status LowerReduction(const Use& use) {
+    mlir::Operation* op = use.op;
+    const llvm::StringRef name = op->getName().getStringRef();
+    Writer w(op);
+    llvm::SmallVector<Value> operands(op->getOperands());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const std::optional<size_t> argument = ArgumentFor(i, name, use.arguments.size());
+      if (!use.operands[i] || !argument || !use.arguments[*argument]) continue;
+      TENON_ASSIGN_OR_RETURN(const Quantization from, Read(use.operands[i]));
+      TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.arguments[*argument]));
+      if (from.scales == to.scales && from.zero_points == to.zero_points) continue;
+      // Its first operand, which other numbers are compared with, has the type of the others.
+      if (name == "stablehlo.select_and_scatter") return Refused(op, "a body on other scales than the operand's");
+      operands[i] = w.Clamped(w.Rescaled(operands[i], from, to, WidthFor(from, to)), to);
+    }
+    op->setOperands(operands);
+    return OkStatus();
   }
 
   Status LowerQuantize(const Use& use) {
@@ -350,9 +464,12 @@ class Lowering {
     TENON_ASSIGN_OR_RETURN(const Quantization lhs, Read(use.operands[0]));
     TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
     int64_t axis = to.axis;
-    if (auto convolution = mlir::dyn_cast<stablehlo::ConvolutionOp>(op); convolution && axis < 0)
-      axis = convolution.getDimensionNumbers().getOutputFeatureDimension();
-    if (lhs.axis >= 0 || (rhs.axis >= 0 && axis < 0)) return Refused(op, "scales along this dim");
+    if (rhs.axis >= 0) {
+      const std::optional<int64_t> along = AxisInProduct(op, rhs.axis);
+      if (!along || (axis >= 0 && axis != *along)) return Refused(op, "scales along this dim");
+      axis = *along;
+    }
+    if (lhs.axis >= 0) return Refused(op, "scales along this dim");
     const double most = static_cast<double>(NumTerms(op)) * lhs.largest() * rhs.largest();
     const unsigned width = most < std::ldexp(1.0, 31) ? 32 : 64;
     operands[0] = w.Centered(operands[0], lhs, width);
@@ -378,9 +495,19 @@ class Lowering {
       TENON_ASSIGN_OR_RETURN(const Quantization q, Read(use.operands[i]));
       operands[i] = w.Dequantize(operands[i], q);
     }
-    if (!use.results[0]) return Replace(op, w.Same(op, operands, TensorOf(op->getResult(0)).getElementType()));
-    TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[0]));
-    return Replace(op, w.Quantize(w.Same(op, operands, to.expressed), to));
+    mlir::Operation* clone = w.builder().clone(*op);
+    clone->setOperands(operands);
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      Value result = clone->getResult(i);
+      if (use.results[i]) {
+        TENON_ASSIGN_OR_RETURN(const Quantization to, Read(use.results[i]));
+        result.setType(TensorOf(result).clone(to.expressed));
+        result = w.Quantize(result, to);
+      }
+      op->getResult(i).replaceAllUsesWith(result);
+    }
+    replaced_.insert(op);
+    return OkStatus();
   }
 
   static unsigned WidthFor(const Quantization& from, const Quantization& to) {

@@ -36,7 +36,7 @@ LogicalResult VerifySameShapes(mlir::Operation* op) {
     if (!SameShape(type, result)) {
       return op->emitOpError() << "operand and result must have one shape, got " << type << " and " << result;
     }
-    if (!predicate && !stablehlo::AreCompatibleElements(Element(type), Element(result))) {
+    if (!predicate && Element(type) != Element(result)) {
       return op->emitOpError() << "operand and result must have one element type, got " << type << " and " << result;
     }
   }

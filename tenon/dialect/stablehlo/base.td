@@ -156,6 +156,12 @@ class InferredOp<string mnemonic, list<Trait> traits = []>
       return ::tenon::stablehlo::AreCompatible(inferred, actual);
     }
   }];
+  // For ops that compute with the numbers that quantized elements stand for.
+  code baseline = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+      return ::tenon::stablehlo::AreBaselineCompatible(inferred, actual);
+    }
+  }];
   let extraClassDefinition = compatible;
 }
 

@@ -16,7 +16,7 @@ class ElementwiseOp<string mnemonic, list<Trait> traits = []>
   code verification = [{
     ::llvm::LogicalResult $cppClass::Check() { return ::tenon::stablehlo::VerifyElementwise(getOperation()); }
   }];
-  let extraClassDefinition = compatible # inference # verification;
+  let extraClassDefinition = baseline # inference # verification;
 }
 
 class UnaryOp<string mnemonic, Type operandType, Type resultType = operandType, list<Trait> traits = []>
@@ -31,7 +31,7 @@ class AccurateOp<string mnemonic> : ElementwiseOp<mnemonic> {
   let arguments = (ins T_FloatComplexQ:$operand, Stablehlo_DefaultAccuracy:$result_accuracy);
   let results = (outs T_FloatComplexQ:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<SameOrFunctionType>(type($operand), type($result))";
-  let extraClassDefinition = compatible # inference # [{
+  let extraClassDefinition = baseline # inference # [{
     ::llvm::LogicalResult $cppClass::Check() {
       return ::llvm::success(::llvm::succeeded(::tenon::stablehlo::VerifyElementwise(getOperation())) &&
                              ::llvm::succeeded(::tenon::stablehlo::VerifyAccuracy(getOperation(), getResultAccuracy())));
@@ -48,7 +48,7 @@ class BinaryOp<string mnemonic, Type operandType, Type resultType = operandType,
 }
 
 def Stablehlo_AbsOp : UnaryOp<"abs", T_SignedFloatComplexQ, T_SignedFloatQ> {
-  let extraClassDefinition = compatible # [{
+  let extraClassDefinition = baseline # [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return ::tenon::stablehlo::InferRealPart(adaptor.getOperands(), types);
@@ -79,7 +79,7 @@ def Stablehlo_TanOp : AccurateOp<"tan">;
 def Stablehlo_TanhOp : AccurateOp<"tanh">;
 
 class RealPartOp<string mnemonic> : UnaryOp<mnemonic, T_FloatComplex, T_Float> {
-  let extraClassDefinition = compatible # [{
+  let extraClassDefinition = baseline # [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
                                                       Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       return ::tenon::stablehlo::InferRealPart(adaptor.getOperands(), types);
@@ -91,7 +91,7 @@ def Stablehlo_ImagOp : RealPartOp<"imag">;
 def Stablehlo_RealOp : RealPartOp<"real">;
 
 def Stablehlo_AddOp : BinaryOp<"add", T_Any, T_Any, [Commutative]> {
-  let extraClassDefinition = compatible # inference # [{
+  let extraClassDefinition = baseline # inference # [{
     ::llvm::LogicalResult $cppClass::Check() {
       return ::llvm::success(::llvm::succeeded(::tenon::stablehlo::VerifyElementwise(getOperation())) &&
                              ::llvm::succeeded(::tenon::stablehlo::VerifyQuantizedSum(getOperation())));
@@ -140,6 +140,7 @@ def Stablehlo_SelectOp : CheckedInferredOp<"select", [Pure]> {
     $pred `,` $on_true `,` $on_false attr-dict `:`
       custom<SelectType>(type($pred), type($on_true), type($on_false), type($result))
   }];
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_ClampOp : CheckedInferredOp<"clamp", [Pure]> {
@@ -149,6 +150,7 @@ def Stablehlo_ClampOp : CheckedInferredOp<"clamp", [Pure]> {
     $min `,` $operand `,` $max attr-dict `:`
       custom<SameOrFunctionType>(type($min), type($operand), type($max), type($result))
   }];
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_IsFiniteOp : InferredOp<"is_finite", [Pure]> {
@@ -170,7 +172,7 @@ def Stablehlo_ReducePrecisionOp : ElementwiseOp<"reduce_precision"> {
     $operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits) attr-dict `:`
       custom<SameOrFunctionType>(type($operand), type($output))
   }];
-  let extraClassDefinition = compatible # inference;
+  let extraClassDefinition = baseline # inference;
 }
 
 def Stablehlo_UniformQuantizeOp : StablehloOp<"uniform_quantize", [Pure]> {

@@ -74,12 +74,14 @@ def Stablehlo_CholeskyOp : CheckedInferredOp<"cholesky", [Pure]> {
   let assemblyFormat = [{
     $a (`,` `lower` `=` $lower^)? attr-dict `:` custom<SameOrFunctionType>(type($a), type($result))
   }];
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_TriangularSolveOp : CheckedInferredOp<"triangular_solve", [Pure]> {
   let arguments = (ins T_FloatComplex:$a, T_FloatComplex:$b, BoolAttr:$left_side, BoolAttr:$lower,
                        BoolAttr:$unit_diagonal, Stablehlo_TransposeAttr:$transpose_a);
   let results = (outs T_FloatComplex:$result);
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_FftOp : CheckedInferredOp<"fft", [Pure]> {
@@ -94,18 +96,21 @@ def Stablehlo_BatchNormGradOp : CheckedInferredOp<"batch_norm_grad", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$mean, T_FloatQVector:$variance,
                        T_FloatQ:$grad_output, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs T_FloatQ:$grad_operand, T_FloatQVector:$grad_scale, T_FloatQVector:$grad_offset);
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_BatchNormInferenceOp : CheckedInferredOp<"batch_norm_inference", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$offset, T_FloatQVector:$mean,
                        T_FloatQVector:$variance, F32Attr:$epsilon, I64Attr:$feature_index);
   let results = (outs T_FloatQ:$result);
+  let extraClassDefinition = baseline;
 }
 
 def Stablehlo_BatchNormTrainingOp : CheckedInferredOp<"batch_norm_training", [Pure]> {
   let arguments = (ins T_FloatQ:$operand, T_FloatQVector:$scale, T_FloatQVector:$offset, F32Attr:$epsilon,
                        I64Attr:$feature_index);
   let results = (outs T_FloatQ:$output, T_FloatQVector:$batch_mean, T_FloatQVector:$batch_var);
+  let extraClassDefinition = baseline;
 }
 
 // Not CSE-able: two draws differ.

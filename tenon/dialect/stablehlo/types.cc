@@ -118,11 +118,20 @@ bool IsLayout(mlir::Attribute attr) {
   return layout && layout.getElementType().isIndex() && layout.getType().getRank() == 1;
 }
 
-bool AreCompatibleElements(Type a, Type b) {
+bool HaveOneBaseline(Type a, Type b) {
   if (a == b) return true;
   auto qa = llvm::dyn_cast<mlir::quant::QuantizedType>(a);
   auto qb = llvm::dyn_cast<mlir::quant::QuantizedType>(b);
-  return qa && qb && qa.getStorageType() == qb.getStorageType() && qa.getExpressedType() == qb.getExpressedType();
+  return qa && qb && qa.getStorageType() == qb.getStorageType() && qa.isSigned() == qb.isSigned() &&
+         qa.getExpressedType() == qb.getExpressedType();
+}
+
+bool DifferInAxisOnly(Type a, Type b) {
+  auto qa = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(a);
+  auto qb = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(b);
+  return qa && qb && HaveOneBaseline(a, b) && qa.getStorageTypeMin() == qb.getStorageTypeMin() &&
+         qa.getStorageTypeMax() == qb.getStorageTypeMax() && qa.getScales() == qb.getScales() &&
+         qa.getZeroPoints() == qb.getZeroPoints();
 }
 
 bool AreCompatibleShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
@@ -133,6 +142,16 @@ bool AreCompatibleShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
   return true;
 }
 
+namespace {
+
+bool All(mlir::TypeRange a, mlir::TypeRange b, bool (*compatible)(Type, Type)) {
+  if (a.size() != b.size()) return false;
+  return llvm::all_of(llvm::zip_equal(a, b),
+                      [&](const auto& pair) { return compatible(std::get<0>(pair), std::get<1>(pair)); });
+}
+
+}  // namespace
+
 bool AreCompatible(Type a, Type b) {
   if (a == b) return true;
   if (auto ta = llvm::dyn_cast<mlir::TupleType>(a)) {
@@ -141,17 +160,20 @@ bool AreCompatible(Type a, Type b) {
   }
   auto ra = llvm::dyn_cast<mlir::RankedTensorType>(a);
   auto rb = llvm::dyn_cast<mlir::RankedTensorType>(b);
-  return ra && rb && AreCompatibleElements(ra.getElementType(), rb.getElementType()) &&
+  return ra && rb && ra.getElementType() == rb.getElementType() && AreCompatibleShapes(ra.getShape(), rb.getShape());
+}
+
+bool AreCompatible(mlir::TypeRange a, mlir::TypeRange b) { return All(a, b, AreCompatible); }
+
+bool AreBaselineCompatible(Type a, Type b) {
+  if (AreCompatible(a, b)) return true;
+  auto ra = llvm::dyn_cast<mlir::RankedTensorType>(a);
+  auto rb = llvm::dyn_cast<mlir::RankedTensorType>(b);
+  return ra && rb && HaveOneBaseline(ra.getElementType(), rb.getElementType()) &&
          AreCompatibleShapes(ra.getShape(), rb.getShape());
 }
 
-bool AreCompatible(mlir::TypeRange a, mlir::TypeRange b) {
-  if (a.size() != b.size()) return false;
-  for (auto [x, y] : llvm::zip_equal(a, b)) {
-    if (!AreCompatible(x, y)) return false;
-  }
-  return true;
-}
+bool AreBaselineCompatible(mlir::TypeRange a, mlir::TypeRange b) { return All(a, b, AreBaselineCompatible); }
 
 llvm::ArrayRef<int64_t> Bounds(Type type) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);

@@ -50,13 +50,18 @@ bool IsReplicaGroups(mlir::Attribute attr);
 /// True for a dense vector of index.
 bool IsLayout(mlir::Attribute attr);
 
-/// Element types that may stand for each other between operands and results: equal ones, and quantized ones of
-/// equal storage and expressed type (scales and zero points may differ).
-bool AreCompatibleElements(mlir::Type a, mlir::Type b);
-/// Equal types; or ranked tensors of compatible elements whose dimensions agree wherever both are static; tuples
-/// of compatible types.
+/// Equal types; or ranked tensors of one element type whose dimensions agree wherever both are static; tuples of
+/// compatible types.
 bool AreCompatible(mlir::Type a, mlir::Type b);
 bool AreCompatible(mlir::TypeRange a, mlir::TypeRange b);
+/// Element types that ops may take beside each other which compute with the numbers that elements stand for: equal
+/// ones, and quantized ones of equal storage and expressed type, whatever their scales and zero points are.
+bool HaveOneBaseline(mlir::Type a, mlir::Type b);
+/// As AreCompatible, where elements need no more than one baseline.
+bool AreBaselineCompatible(mlir::Type a, mlir::Type b);
+bool AreBaselineCompatible(mlir::TypeRange a, mlir::TypeRange b);
+/// Quantized types that differ in nothing but the axis, along which they have the same scales and zero points.
+bool DifferInAxisOnly(mlir::Type a, mlir::Type b);
 /// Ranks equal, and sizes equal wherever both are static.
 bool AreCompatibleShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 
@@ -78,7 +83,7 @@ class ChecksFirst : public mlir::OpTrait::TraitBase<ConcreteOp, ChecksFirst> {
   static llvm::LogicalResult verifyTrait(mlir::Operation* op) { return llvm::cast<ConcreteOp>(op).Check(); }
 };
 
-/// All operands are compatible.
+/// All operands have one shape and one baseline.
 llvm::LogicalResult VerifyElementwise(mlir::Operation* op);
 
 /// Every quantized tensor type of `root` and of all inside it is one of StableHLO's, has the axis along which it is

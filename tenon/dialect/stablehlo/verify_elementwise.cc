@@ -18,7 +18,7 @@ LogicalResult VerifyElementwise(mlir::Operation* op) {
     // floor_c1 log_c1 log_plus_one_c1 logistic_c1 negate_c1 not_c1 popcnt_c1 round_nearest_afz_c1 round_nearest_even_c1
     // rsqrt_c1 sign_c1 sine_c1 sqrt_c1 tan_c1 tanh_c1, abs_c1 abs_c2 imag_c1 imag_c2 real_c1 real_c2, is_finite_c1,
     // uniform_dequantize_c1 uniform_dequantize_c2.
-    if (!AreCompatible(first, type)) {
+    if (!AreBaselineCompatible(first, type)) {
       return op->emitOpError() << "operands must have one type, got " << op->getOperandTypes();
     }
   }
@@ -78,7 +78,7 @@ LogicalResult SelectOp::Check() {
     return emitOpError() << "pred must be a scalar or have the shape of " << on_true << ", got " << pred;
   }
   // select_c2: both branches have one type (the result is inferred).
-  if (!AreCompatible(on_true, getOnFalse().getType())) {
+  if (!AreBaselineCompatible(on_true, getOnFalse().getType())) {
     return emitOpError() << "branches must have one type, got " << on_true << " and " << getOnFalse().getType();
   }
   return success();
@@ -92,7 +92,7 @@ LogicalResult ClampOp::Check() {
       return emitOpError() << name << " must be a scalar or have the shape of " << type << ", got " << bound.getType();
     }
     // clamp_c3: one element type (clamp_c4: inferred).
-    if (!AreCompatibleElements(Element(bound), type.getElementType())) {
+    if (!HaveOneBaseline(Element(bound), type.getElementType())) {
       return emitOpError() << name << " must have the element type of " << type << ", got " << bound.getType();
     }
   }

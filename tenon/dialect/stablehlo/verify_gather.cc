@@ -137,7 +137,7 @@ LogicalResult DynamicGatherOp::verify() {
     return failure();
   }
   // dynamic_gather_c14
-  if (!AreCompatibleElements(operand.getElementType(), getType().getElementType())) {
+  if (operand.getElementType() != getType().getElementType()) {
     return emitOpError() << "result must have the element type of " << operand << ", got " << getType();
   }
   // dynamic_gather_c13
@@ -211,7 +211,7 @@ LogicalResult ScatterOp::verify() {
   // scatter_c23, scatter_c6: updates have the inputs' element types; the body's may be wider.
   SmallVector<mlir::Type> elements;
   for (auto [a, b] : llvm::zip_equal(getInputs(), getUpdates())) {
-    if (AreCompatibleElements(Element(a), Element(b))) continue;
+    if (Element(a) == Element(b)) continue;
     return emitOpError() << "updates must have the element type of " << a.getType() << ", got " << b.getType();
   }
   if (failed(CheckReducer(*this, "update_computation", getUpdateComputation(), getInputs(), {}, elements))) {

@@ -169,7 +169,7 @@ LogicalResult CholeskyOp::Check() {
 LogicalResult TriangularSolveOp::Check() {
   const RankedTensorType a = getA().getType(), b = getB().getType();
   // triangular_solve_c1 (triangular_solve_c4: inferred)
-  if (a.getElementType() != b.getElementType()) {
+  if (!HaveOneBaseline(a.getElementType(), b.getElementType())) {
     return emitOpError() << "operands must have one element type, got " << a << " and " << b;
   }
   // triangular_solve_c2
@@ -227,7 +227,7 @@ LogicalResult CheckBatchNorm(mlir::Operation* op, RankedTensorType operand, int6
   if (failed(CheckInRange(op, "feature_index", feature, operand.getRank()))) return failure();
   for (mlir::Value vector : vectors) {
     // batch_norm_grad_c2, batch_norm_inference_c2, batch_norm_training_c2
-    if (!AreCompatibleElements(Element(vector), operand.getElementType())) {
+    if (!HaveOneBaseline(Element(vector), operand.getElementType())) {
       return op->emitOpError() << "operands must have the element type of " << operand << ", got " << vector.getType();
     }
     // batch_norm_grad_c4 batch_norm_grad_c5, batch_norm_inference_c3 batch_norm_inference_c4 batch_norm_inference_c5
@@ -246,7 +246,7 @@ LogicalResult CheckBatchNorm(mlir::Operation* op, RankedTensorType operand, int6
 LogicalResult BatchNormGradOp::Check() {
   const RankedTensorType type = getOperand().getType();
   // batch_norm_grad_c3
-  if (!AreCompatible(type, getGradOutput().getType())) {
+  if (!AreBaselineCompatible(type, getGradOutput().getType())) {
     return emitOpError() << "grad_output must have type " << type << ", got " << getGradOutput().getType();
   }
   return CheckBatchNorm(*this, type, getFeatureIndex(), {getScale(), getMean(), getVariance()});

@@ -53,8 +53,10 @@ LogicalResult BitcastConvertOp::verify() {
 
 // What broadcast_in_dim and dynamic_broadcast_in_dim share.
 static LogicalResult CheckBroadcast(mlir::Operation* op, RankedTensorType operand, RankedTensorType result, Dims dims) {
-  // broadcast_in_dim_c1, dynamic_broadcast_in_dim_c1: element types agree.
-  if (!AreCompatibleElements(operand.getElementType(), result.getElementType())) {
+  // broadcast_in_dim_c1, dynamic_broadcast_in_dim_c1: element types agree, but for the parameters of an axis.
+  auto from = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(operand.getElementType());
+  auto into = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(result.getElementType());
+  if (from && into ? !HaveOneBaseline(from, into) : operand.getElementType() != result.getElementType()) {
     return op->emitOpError() << "result must have the element type of " << operand << ", got " << result;
   }
   // broadcast_in_dim_c2, dynamic_broadcast_in_dim_c2
@@ -72,10 +74,8 @@ static LogicalResult CheckBroadcast(mlir::Operation* op, RankedTensorType operan
     }
   }
   // broadcast_in_dim_c6, dynamic_broadcast_in_dim_c6: the quantized axis moves along.
-  auto from = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(operand.getElementType());
-  auto into = llvm::dyn_cast<mlir::quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (!into) return success();
-  const int64_t axis = from ? from.getQuantizedDimension() : -1;
+  const int64_t axis = from.getQuantizedDimension();
   if (axis < 0 || axis >= operand.getRank() || dims[axis] != into.getQuantizedDimension()) {
     return op->emitOpError() << "quantized dimension " << into.getQuantizedDimension()
                              << " of the result is not where the operand's goes";
@@ -85,6 +85,9 @@ static LogicalResult CheckBroadcast(mlir::Operation* op, RankedTensorType operan
         llvm::all_of(into.getScales(), [&](double scale) { return scale == from.getScales().front(); }) &&
         llvm::all_of(into.getZeroPoints(), [&](int64_t zero) { return zero == from.getZeroPoints().front(); });
     if (!repeats) return op->emitOpError() << "scales and zero points of the result must repeat the operand's";
+  } else if (from.getScales() != into.getScales() || from.getZeroPoints() != into.getZeroPoints()) {
+    return op->emitOpError() << "scales and zero points of the result must be the operand's, got " << operand << " and "
+                             << result;
   }
   return success();
 }
@@ -107,8 +110,8 @@ static std::optional<int64_t> CountElements(Dims shape) {
 
 // What reshape and dynamic_reshape share.
 static LogicalResult CheckReshape(mlir::Operation* op, RankedTensorType from, RankedTensorType to) {
-  // reshape_c1, dynamic_reshape_c1: element types agree.
-  if (!AreCompatibleElements(from.getElementType(), to.getElementType())) {
+  // reshape_c1, dynamic_reshape_c1: element types agree, but for a quantized axis.
+  if (from.getElementType() != to.getElementType() && !DifferInAxisOnly(from.getElementType(), to.getElementType())) {
     return op->emitOpError() << "result must have the element type of " << from << ", got " << to;
   }
   // reshape_c2, dynamic_reshape_c2: as many elements.
@@ -162,7 +165,7 @@ LogicalResult ConcatenateOp::Check() {
   for (mlir::Value input : getInputs()) {
     const RankedTensorType type = Tensor(input);
     // concatenate_c1 (concatenate_c5: inferred)
-    if (!AreCompatibleElements(type.getElementType(), first.getElementType())) {
+    if (type.getElementType() != first.getElementType()) {
       return emitOpError() << "inputs must have one element type, got " << first << " and " << type;
     }
     // concatenate_c2 (concatenate_c6: inferred)
@@ -204,7 +207,7 @@ LogicalResult PadOp::Check() {
   const RankedTensorType type = getOperand().getType();
   const Dims low = getEdgePaddingLow(), high = getEdgePaddingHigh(), interior = getInteriorPadding();
   // pad_c1: one element type (the result's is inferred).
-  if (!AreCompatibleElements(Element(getPaddingValue()), type.getElementType())) {
+  if (Element(getPaddingValue()) != type.getElementType()) {
     return emitOpError() << "padding_value must have the element type of " << type << ", got "
                          << getPaddingValue().getType();
   }
@@ -256,7 +259,7 @@ LogicalResult DynamicUpdateSliceOp::Check() {
   // dynamic_update_slice_c1: inferred.
   const RankedTensorType type = getOperand().getType(), update = getUpdate().getType();
   // dynamic_update_slice_c2
-  if (!AreCompatibleElements(update.getElementType(), type.getElementType())) {
+  if (update.getElementType() != type.getElementType()) {
     return emitOpError() << "update must have the element type of " << type << ", got " << update;
   }
   // dynamic_update_slice_c3
@@ -281,7 +284,7 @@ LogicalResult SetDimensionSizeOp::verify() {
   const RankedTensorType type = getOperand().getType();
   if (Tensor(getSize()).getRank() != 0) return emitOpError() << "size must be a scalar, got " << getSize().getType();
   if (failed(CheckInRange(*this, "dimension", getDimension(), type.getRank()))) return failure();
-  if (!AreCompatibleElements(type.getElementType(), getType().getElementType())) {
+  if (type.getElementType() != getType().getElementType()) {
     return emitOpError() << "result must have the element type of " << type << ", got " << getType();
   }
   llvm::SmallVector<int64_t> shape(type.getShape());
@@ -330,8 +333,7 @@ LogicalResult DynamicIotaOp::verify() {
 LogicalResult DynamicPadOp::verify() {
   const RankedTensorType type = getOperand().getType();
   // dynamic_pad_c1
-  if (!AreCompatibleElements(Element(getPaddingValue()), type.getElementType()) ||
-      !AreCompatibleElements(getType().getElementType(), type.getElementType())) {
+  if (Element(getPaddingValue()) != type.getElementType() || getType().getElementType() != type.getElementType()) {
     return emitOpError() << "padding_value and result must have the element type of " << type << ", got "
                          << getPaddingValue().getType() << " and " << getType();
   }
@@ -348,8 +350,7 @@ LogicalResult DynamicPadOp::verify() {
 
 LogicalResult RealDynamicSliceOp::verify() {
   const RankedTensorType type = getOperand().getType();
-  if (!AreCompatibleElements(type.getElementType(), getType().getElementType()) ||
-      type.getRank() != getType().getRank()) {
+  if (type.getElementType() != getType().getElementType() || type.getRank() != getType().getRank()) {
     return emitOpError() << "result must have element type and rank of " << type << ", got " << getType();
   }
   for (auto [name, value] : {std::pair("start_indices", getStartIndices()),

@@ -152,7 +152,7 @@ LogicalResult AllGatherOp::verify() {
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] = ShapedType::kDynamic;
     if (failed(CheckShape(*this, "result", to, shape))) return failure();
-    if (!AreCompatibleElements(type.getElementType(), to.getElementType())) {
+    if (type.getElementType() != to.getElementType()) {
       return emitOpError() << "result must have the element type of " << type << ", got " << to;
     }
     const int64_t from = type.getDimSize(dim), into = to.getDimSize(dim);
@@ -204,7 +204,7 @@ LogicalResult AllToAllOp::verify() {
       }
     }
     if (failed(CheckShape(*this, "result", to, shape))) return failure();
-    if (!AreCompatibleElements(type.getElementType(), to.getElementType())) {
+    if (type.getElementType() != to.getElementType()) {
       return emitOpError() << "result must have the element type of " << type << ", got " << to;
     }
   }

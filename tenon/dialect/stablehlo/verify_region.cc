@@ -178,7 +178,7 @@ LogicalResult ReduceWindowOp::verify() {
 LogicalResult SelectAndScatterOp::verify() {
   const RankedTensorType operand = getOperand().getType(), source = getSource().getType();
   // select_and_scatter_c1
-  if (!AreCompatibleElements(operand.getElementType(), source.getElementType())) {
+  if (operand.getElementType() != source.getElementType()) {
     return emitOpError() << "source must have the element type of " << operand << ", got " << source;
   }
   // select_and_scatter_c2: source has one element per window.

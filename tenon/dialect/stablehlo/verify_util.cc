@@ -151,7 +151,7 @@ LogicalResult CheckReducer(Operation* op, StringRef name, mlir::Region& region, 
     }
     if (inits.empty()) {
       if (tensor.getRank() != 0) return op->emitOpError() << name << " must work on scalars, got " << lhs;
-    } else if (!AreCompatibleElements(Element(inputs[i]), Element(inits[i]))) {
+    } else if (Element(inputs[i]) != Element(inits[i])) {
       return op->emitOpError() << "initial value " << i << " must have the element type of input " << i << " ("
                                << inputs[i].getType() << "), got " << inits[i].getType();
     } else if (!AreCompatibleShapes(tensor.getShape(), Tensor(inits[i]).getShape())) {

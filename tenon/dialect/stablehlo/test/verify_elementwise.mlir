@@ -682,3 +682,21 @@ func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
   %0 = "stablehlo.uniform_dequantize"(%a) : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf64>
   return
 }
+
+// -----
+
+// select_c2, negate_c1: what computes with the numbers may change how they are stored.
+func.func @f(%p: tensor<2xi1>, %a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i8:f32, 0.25:3>>) {
+  %0 = "stablehlo.select"(%p, %a, %b) : (tensor<2xi1>, tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f32, 0.25:3>>) -> tensor<2x!quant.uniform<i8:f32, 1.0>>
+  %1 = "stablehlo.negate"(%a) : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.25:3>>
+  return
+}
+
+// -----
+
+// select_c2: numbers of another storage are another type.
+func.func @f(%p: tensor<2xi1>, %a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<u8:f32, 0.5>>) {
+  // expected-error@+1 {{branches must have one type}}
+  %0 = "stablehlo.select"(%p, %a, %b) : (tensor<2xi1>, tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}

@@ -633,3 +633,87 @@ func.func @f() {
   %0 = "stablehlo.custom_call"() {call_target_name = "x"} : () -> tensor<?xf32, #stablehlo.bounds<2, 3>>
   return
 }
+
+// -----
+
+// reshape_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5:7>>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x!quant.uniform<i8:f32, 0.5:7>>) -> tensor<2x1x!quant.uniform<i8:f32, 0.25>>
+  return
+}
+
+// -----
+
+// reshape_c1: the axis may move, its scales stay.
+func.func @f(%a: tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) {
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<2x1x2x!quant.uniform<i8:f32:2, {0.5, 0.25}>>
+  // expected-error@+1 {{result must have the element type of}}
+  %1 = "stablehlo.reshape"(%a) : (tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<2x1x2x!quant.uniform<i8:f32:2, {0.5, 0.5}>>
+  return
+}
+
+// -----
+
+// reshape_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.reshape"(%a) : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x1x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+// transpose_c1
+func.func @f(%a: tensor<2x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+2 {{inferred type(s)}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<1x2x!quant.uniform<i8:f32:1, {0.5, 0.5}>>
+  return
+}
+
+// -----
+
+// broadcast_in_dim_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<i8:f32, 0.25>>
+  return
+}
+
+// -----
+
+// broadcast_in_dim_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error@+1 {{scales and zero points of the result must be the operand's}}
+  %0 = "stablehlo.broadcast_in_dim"(%a) {broadcast_dimensions = array<i64: 1>} : (tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<2x2x!quant.uniform<i8:f32:1, {0.25, 0.5}>>
+  return
+}
+
+// -----
+
+// concatenate_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i8:f32, 0.25>>) {
+  // expected-error@+1 {{inputs must have one element type}}
+  %0 = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f32, 0.25>>) -> tensor<4x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+// slice_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error@+2 {{inferred type(s)}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.slice"(%a) {start_indices = array<i64: 0>, limit_indices = array<i64: 1>, strides = array<i64: 1>} : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x!quant.uniform<i8:f32, 0.25>>
+  return
+}
+
+// -----
+
+// pad_c1
+func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %z: tensor<!quant.uniform<i8:f32, 0.25>>) {
+  // expected-error@+1 {{padding_value must have the element type of}}
+  %0 = "stablehlo.pad"(%a, %z) {edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 0>, interior_padding = array<i64: 0>} : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.25>>) -> tensor<3x!quant.uniform<i8:f32, 0.5>>
+  return
+}

@@ -670,3 +670,21 @@ func.func @f(%a: tensor<2x3xf32>, %s: tensor<2x3xf32>, %z: tensor<f32>, %p: tens
     }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<3x3xf32>
   return
 }
+
+// -----
+
+// reduce_c6: a body on one quantized type, which may be another than the input's.
+func.func @f(%a: tensor<4x!quant.uniform<i8:f32, 0.5>>, %z: tensor<!quant.uniform<i8:f32, 0.5>>) {
+  %0 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<!quant.uniform<i32:f32, 0.25>>, %y: tensor<!quant.uniform<i32:f32, 0.25>>):
+    %s = stablehlo.add %x, %y : tensor<!quant.uniform<i32:f32, 0.25>>
+    stablehlo.return %s : tensor<!quant.uniform<i32:f32, 0.25>>
+  }) {dimensions = array<i64: 0>} : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>) -> tensor<!quant.uniform<i32:f32, 0.25>>
+  // expected-error@+1 {{must have one tensor type for arguments 0 and 1 and for result 0}}
+  %1 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<!quant.uniform<i32:f32, 0.25>>, %y: tensor<!quant.uniform<i32:f32, 0.25>>):
+    %s = "stablehlo.add"(%x, %y) : (tensor<!quant.uniform<i32:f32, 0.25>>, tensor<!quant.uniform<i32:f32, 0.25>>) -> tensor<!quant.uniform<i32:f32, 0.5>>
+    stablehlo.return %s : tensor<!quant.uniform<i32:f32, 0.5>>
+  }) {dimensions = array<i64: 0>} : (tensor<4x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>) -> tensor<!quant.uniform<i32:f32, 0.25>>
+  return
+}
