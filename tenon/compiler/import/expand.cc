@@ -447,6 +447,7 @@ Results Client(mlir::Operation* op, llvm::StringRef name) {
                   w.Attribute("value", mlir::DenseElementsAttr::get(type, mlir::Attribute(value))))}};
   }
   if (name == "conj") {
+    if (!mlir::isa<mlir::ComplexType>(TensorOf(op->getOperand(0)).getElementType())) return {{op->getOperand(0)}};
     const auto part = mlir::cast<mlir::ComplexType>(TensorOf(op->getOperand(0)).getElementType()).getElementType();
     const auto type = TensorOf(op->getOperand(0)).clone(part);
     const Value re = w.Op("stablehlo.real", op->getOperand(0), type),

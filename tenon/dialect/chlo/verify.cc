@@ -44,6 +44,17 @@ LogicalResult VerifySameShapes(mlir::Operation* op) {
 }
 
 LogicalResult VerifyBroadcast(mlir::Operation* op, std::optional<ArrayRef<int64_t>> dims) {
+  const mlir::Type a_element = Element(op->getOperand(0).getType()), b_element = Element(op->getOperand(1).getType());
+  if (!stablehlo::HaveOneBaseline(a_element, b_element)) {
+    return op->emitOpError() << "operands must have one element type, got " << op->getOperandTypes();
+  }
+  mlir::Type element = a_element, got = Element(op->getResult(0).getType());
+  if (llvm::isa<BroadcastCompareOp>(op)) element = got;  // A predicate, by the op's own types.
+  if (llvm::isa<BroadcastComplexOp>(op)) element = mlir::ComplexType::get(a_element);
+  if (!stablehlo::HaveOneBaseline(element, got)) {
+    return op->emitOpError() << "result must have elements of type " << element << ", got "
+                             << op->getResult(0).getType();
+  }
   const RankedTensorType lhs = Ranked(op->getOperand(0)), rhs = Ranked(op->getOperand(1));
   const RankedTensorType result = Ranked(op->getResult(0));
   if (!lhs || !rhs) return success();
@@ -56,6 +67,7 @@ LogicalResult VerifyBroadcast(mlir::Operation* op, std::optional<ArrayRef<int64_
   if (dims && static_cast<int64_t>(dims->size()) != small.getRank()) {
     return op->emitOpError() << "expected " << small.getRank() << " broadcast_dimensions, got " << dims->size();
   }
+  llvm::SmallVector<int64_t> shape(large.getShape());
   for (int64_t i = 0; i < small.getRank(); ++i) {
     const int64_t to = dims ? (*dims)[i] : i + offset;
     if (!InRange(to, large.getRank())) {
@@ -67,14 +79,31 @@ LogicalResult VerifyBroadcast(mlir::Operation* op, std::optional<ArrayRef<int64_
       return op->emitOpError() << "cannot broadcast dimension " << i << " of " << small << " to dimension " << to
                                << " of " << large;
     }
+    // Of a dynamic size nothing is known but that it is the other one, where that is not 1.
+    if (b == 1 || (ShapedType::isDynamic(b) && a != 1)) shape[to] = a;
   }
-  return success();
+  if (!result || stablehlo::AreCompatibleShapes(result.getShape(), shape)) return success();
+  return op->emitOpError() << "expected a result of shape [" << shape << "], got " << result;
 }
 
 LogicalResult BroadcastSelectOp::verify() {
   if (Element(getOnTrue().getType()) != Element(getOnFalse().getType())) {
     return emitOpError() << "branches must have one element type, got " << getOnTrue().getType() << " and "
                          << getOnFalse().getType();
+  }
+  if (Element(getOnTrue().getType()) != Element(getType())) {
+    return emitOpError() << "result must have elements of " << getOnTrue().getType() << ", got " << getType();
+  }
+  const RankedTensorType result = Ranked(getResult());
+  if (!result) return success();
+  for (mlir::Value operand : getOperands()) {
+    const RankedTensorType type = Ranked(operand);
+    bool fits = !type || type.getRank() <= result.getRank();
+    for (int64_t i = 0; type && fits && i < type.getRank(); ++i) {
+      const int64_t a = type.getDimSize(i), b = result.getDimSize(result.getRank() - type.getRank() + i);
+      fits = a == b || a == 1 || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+    }
+    if (!fits) return emitOpError() << "cannot broadcast " << type << " to " << result;
   }
   return success();
 }
@@ -91,6 +120,11 @@ LogicalResult ConstantLikeOp::verify() {
 
 LogicalResult TopKOp::verify() {
   if (getK() < 0) return emitOpError() << "k must not be negative, got " << static_cast<int64_t>(getK());
+  if (Element(getValues().getType()) != Element(getOperand().getType()) ||
+      !Element(getIndices().getType()).isSignlessInteger(32)) {
+    return emitOpError() << "expected values of the element type of " << getOperand().getType()
+                         << " and indices of i32, got " << getValues().getType() << " and " << getIndices().getType();
+  }
   const RankedTensorType operand = Ranked(getOperand());
   if (!operand) return success();
   if (operand.getRank() == 0) return emitOpError() << "expected an operand of rank >= 1, got " << operand;

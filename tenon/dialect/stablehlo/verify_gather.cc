@@ -241,6 +241,9 @@ LogicalResult TorchIndexSelectOp::verify() {
   SmallVector<int64_t> shape(operand.getShape().take_front(dim));
   llvm::append_range(shape, index.getShape().drop_front(batch));
   llvm::append_range(shape, operand.getShape().drop_front(dim + 1));
+  if (operand.getElementType() != getType().getElementType()) {
+    return emitOpError() << "result must have the element type of " << operand << ", got " << getType();
+  }
   return CheckShape(*this, "result", getType(), shape);
 }
 

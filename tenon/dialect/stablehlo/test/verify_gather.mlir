@@ -617,3 +617,12 @@ func.func @f(%a: tensor<2x3xf32>, %i: tensor<5x1xi64>, %u: tensor<5x3xf32>) {
     }) : (tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>) -> tensor<2x3xf64>
   return
 }
+
+// -----
+
+// torch_index_select: element types
+func.func @f(%a: tensor<4xf32>, %i: tensor<2xi32>) {
+  // expected-error@+1 {{result must have the element type of}}
+  %0 = "stablehlo.torch_index_select"(%a, %i) {dim = 0 : i64, batch_dims = 0 : i64} : (tensor<4xf32>, tensor<2xi32>) -> tensor<2xi32>
+  return
+}
