@@ -150,12 +150,29 @@ class Former {
   const ClusterState& state(int c) const { return states_[static_cast<size_t>(c)]; }
   bool In(int c, Place at) const { return state(c).cluster.members.contains(nodes_[at]); }
 
-  /// Whether operand `i` of a member is computed in the member's kernel rather than read from memory at places that
-  /// depend on data.
-  static bool Traceable(const GraphNode& user, uint32_t operand) {
-    if (user.op == OpCode::kDynamicUpdate) return operand != 0;
-    if (user.op == OpCode::kGather) return operand != 0;
-    return true;
+  /// Whether a user computes the node in its kernel, if it may, rather than read it from memory at places that depend
+  /// on data.
+  bool Traceable(const User& user, Place at) const {
+    const GraphNode& reader = node(user.node);
+    if (reader.op == OpCode::kDynamicUpdate) return user.operand != 0;
+    return reader.op != OpCode::kGather || user.operand != 0 || IsTaken(at);
+  }
+
+  /// Whether all that is asked of a cheap node or of padding are some of its elements, no more of them than it has:
+  /// windows of padded images, rows of tables that are converted.
+  bool IsTaken(Place at) const {
+    const GraphNode& node = this->node(at);
+    const bool pads = node.op == OpCode::kPad && !HasInteriorPad(p_, node);
+    if (escapes_[at] ||
+        (!pads && (KindOfOp(node.op) != OpKind::kElementwise || CostOf(p_, node) > policy::kDuplicateCost)))
+      return false;
+    int64_t taken = 0;
+    for (const User& user : users_[at]) {
+      const GraphNode& reader = this->node(user.node);
+      if (reader.op != OpCode::kGather || user.operand != 0) return false;
+      taken += NumElements(reader.shape().dims);
+    }
+    return taken <= NumElements(node.shape().dims);
   }
 
   /// The cluster that `c` has become by merges.
@@ -493,7 +510,7 @@ class Former {
     for (const User& user : users_[at]) {
       if (!fusible_[user.node] || in_[user.node].empty()) continue;
       const GraphNode& reader = node(user.node);
-      if (!Traceable(reader, user.operand)) continue;
+      if (!Traceable(user, at)) continue;
       for (const Membership& m : in_[user.node]) {
         const int c = Now(m.cluster);
         const Alignment a = AlignmentBelow(p_, reader, user.operand, m.alignment);
@@ -532,7 +549,7 @@ class Former {
     return std::any_of(users_[at].begin(), users_[at].end(), [&](const User& user) {
       if (!fusible_[user.node]) return false;
       const bool computed = !in_[user.node].empty();
-      if (computed && Traceable(node(user.node), user.operand)) return false;
+      if (computed && Traceable(user, at)) return false;
       return computed || escapes_[user.node];
     });
   }

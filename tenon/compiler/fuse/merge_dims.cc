@@ -109,6 +109,23 @@ void Flatten(kir::Kernel& k) {
   }
 }
 
+constexpr int64_t kLargest = int64_t{1} << 40;  // structural: products of two are far from wrapping
+
+/// Whether the guard can ask for the same of a place `factor` times as large.
+bool MayScale(const kir::Guard& g, int64_t factor) {
+  const int64_t most = kLargest / factor;
+  const auto small = [&](const Size& size) { return size.baked >= -most && size.baked <= most; };
+  return g.mod == 1 && small(g.e.offset) && small(g.lo) && small(g.hi) &&
+         std::all_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return small(t.coef); });
+}
+
+void Scale(kir::Guard& g, int64_t factor) {
+  g.e.offset.baked *= factor;
+  g.lo.baked *= factor;
+  g.hi.baked = (g.hi.baked - 1) * factor + 1;
+  for (kir::Term& t : g.e.terms) t.coef.baked *= factor;
+}
+
 /// Few elements behind an axis whose places come from data, the same ones for all of them.
 struct Tail {
   size_t axis = 0;
@@ -188,11 +205,18 @@ void JoinTails(kir::Kernel& k) {
     }
   }
   Renumber(k, std::move(nodes), map);
-  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto&) {
+  ForEachAccess(k, [&](kir::Buf buf, auto& at, auto& guard) {
     const auto [axis, elements] = tails[buf];
     if (elements == 0) return;
     kir::Axis joined = FlatAxis(at, axis, at.size(), k.buffers[buf], 1);
-    if (at[axis].start != kir::kNone) joined.start = in_elements.at({at[axis].start, elements});
+    if (at[axis].start != kir::kNone) {
+      joined.start = in_elements.at({at[axis].start, elements});
+      for (kir::Guard& g : guard) {
+        if (g.e.start != at[axis].start || !MayScale(g, elements)) continue;
+        Scale(g, elements);
+        g.e.start = joined.start;
+      }
+    }
     at.resize(axis);
     at.push_back(std::move(joined));
   });
@@ -221,6 +245,28 @@ bool AreFirst(const SmallVector<kir::Guard, 1>& guards, DimId p, DimId q) {
   return has(p) && has(q);
 }
 
+/// Whether the value is a multiple of `factor` by what it is made of.
+bool IsMultiple(const kir::Kernel& k, Val v, int64_t factor) {
+  if (v == kir::kNone) return true;
+  const kir::Node& node = k.nodes[v];
+  return node.op == kir::Op::kMul && std::any_of(node.in.begin(), node.in.end(), [&](Val in) {
+           return k.nodes[in].op == kir::Op::kConst && static_cast<int64_t>(k.literals[k.nodes[in].attr]) % factor == 0;
+         });
+}
+
+/// Whether a guard of p's places alone can ask for those of p and p + 1 as one, which are few for each of p: it asks of
+/// multiples of the extent of p + 1, or can.
+bool AsksOfBoth(const kir::Kernel& k, const kir::Guard& g, DimId p) {
+  const auto q = static_cast<DimId>(p + 1);
+  const int64_t few = k.dims[q].extent.baked;
+  if (few < 1 || few > policy::kShortTail || CoefOf(g.e, q) != 0 || !MayScale(g, few)) return false;
+  if (CoefOf(g.e, p) == 1) return g.e.start == kir::kNone;
+  const auto multiple = [&](const Size& size) { return size.baked % few == 0; };
+  return CoefOf(g.e, p) == few && multiple(g.e.offset) && multiple(g.lo) && (g.hi.baked - 1) % few == 0 &&
+         IsMultiple(k, g.e.start, few) &&
+         std::all_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return multiple(t.coef); });
+}
+
 /// Whether dims p and p + 1 always run through memory as one.
 bool Mergeable(kir::Kernel& k, DimId p) {
   const DimId q = static_cast<DimId>(p + 1);
@@ -241,7 +287,7 @@ bool Mergeable(kir::Kernel& k, DimId p) {
     const bool first = AreFirst(guard, p, q);
     for (const kir::Guard& g : guard) {
       if (first && (IsFirst(g, p) || IsFirst(g, q))) continue;
-      ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked;
+      ok &= CoefOf(g.e, p) == CoefOf(g.e, q) * k.dims[q].extent.baked || AsksOfBoth(k, g, p);
     }
   });
   return ok;
@@ -249,7 +295,8 @@ bool Mergeable(kir::Kernel& k, DimId p) {
 
 void Merge(kir::Kernel& k, DimId p) {
   const DimId q = static_cast<DimId>(p + 1);
-  k.dims[p].extent = Size::Of(k.dims[p].extent.baked * k.dims[q].extent.baked);
+  const int64_t inner = k.dims[q].extent.baked;
+  k.dims[p].extent = Size::Of(k.dims[p].extent.baked * inner);
   auto rename = [&](kir::Axis& a) {
     SmallVector<kir::Term, 2> terms;
     for (kir::Term t : a.terms) {
@@ -265,6 +312,11 @@ void Merge(kir::Kernel& k, DimId p) {
     SmallVector<kir::Guard, 1> guards;
     for (kir::Guard& g : guard) {
       if (first && IsFirst(g, p)) continue;
+      if (CoefOf(g.e, p) != CoefOf(g.e, q) * inner && !(first && IsFirst(g, q))) {
+        if (CoefOf(g.e, p) == 1) Scale(g, inner);
+        g.hi.baked += inner - 1;
+        g.e.terms.push_back({q, Size::Of(1)});
+      }
       rename(g.e);
       guards.push_back(std::move(g));
     }

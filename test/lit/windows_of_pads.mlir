@@ -1,0 +1,31 @@
+// What a gather takes of a padded array is read where it is or is padding: no padded array is made. Few channels behind
+// a padded dim are gone through with it as one row.
+// RUN: tenon-opt --plan --split-input-file %s | FileCheck %s
+
+// CHECK: plan "windows"
+// CHECK: read [[R:r[0-9]+]] = b2[d0, d1 - 7 + %{{[0-9]+}}, d2 - 14 + %{{[0-9]+}}] if 0 <= d1 - 7 + %{{[0-9]+}} < {{.*}} && 0 <= d2 - 14 + %{{[0-9]+}} <
+// CHECK: arena 0
+// CHECK: steps {
+// CHECK-NEXT: kernel 0
+module @windows {
+  func.func @main(%x: tensor<64x32x32x2xui8>, %at: tensor<64x2xi32>) -> tensor<64x7x7x2xui8> {
+    %one = stablehlo.constant dense<1> : tensor<ui8>
+    %padded = stablehlo.pad %x, %one, low = [0, 7, 7, 0], high = [0, 7, 7, 0], interior = [0, 0, 0, 0] : (tensor<64x32x32x2xui8>, tensor<ui8>) -> tensor<64x46x46x2xui8>
+    %window = "stablehlo.gather"(%padded, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2, 3], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1, 2], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 7, 7, 2>}> : (tensor<64x46x46x2xui8>, tensor<64x2xi32>) -> tensor<64x7x7x2xui8>
+    return %window : tensor<64x7x7x2xui8>
+  }
+}
+
+// -----
+// CHECK: plan "pad"
+// CHECK: dim d2 parallel
+// CHECK-NOT: dim d3
+// CHECK: read r0 = b1{{.*}} if 0 <= d1 - 4 < {{p[0-9]+}} && 0 <= d2 +
+// CHECK: stage (d0, d1, d2)
+module @pad {
+  func.func @main(%x: tensor<32x32x32x3xf32>) -> tensor<32x40x40x3xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %padded = stablehlo.pad %x, %zero, low = [0, 4, 4, 0], high = [0, 4, 4, 0], interior = [0, 0, 0, 0] : (tensor<32x32x32x3xf32>, tensor<f32>) -> tensor<32x40x40x3xf32>
+    return %padded : tensor<32x40x40x3xf32>
+  }
+}
