@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -56,6 +57,14 @@ Range Hull(const Range& a, const Range& b) {
   if (!a.known || !b.known) return {};
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi), true};
 }
+
+/// lo <= x <= hi, where x is a number at all.
+struct Bounds {
+  double lo = -std::numeric_limits<double>::infinity(), hi = std::numeric_limits<double>::infinity();
+};
+
+constexpr int kMostBoundedSteps = 16;  // structural: the way to a float's bounds, whose nodes may be shared
+constexpr double kExact = 1 << 24;     // structural: f32 has all whole numbers up to here
 
 /// All ones up to and including the highest bit of `value`.
 int64_t Ones(int64_t value) {
@@ -142,11 +151,62 @@ class Walk {
     return ConstantOf(k_.nodes[node.in[1]]);
   }
 
+  /// Of a float: clamped and rounded places.
+  Bounds BoundsOf(Val v, const std::vector<kir::Node>& nodes, int& steps) const {
+    const kir::Node& n = nodes[v];
+    if (--steps < 0) return {};
+    const auto in = [&](size_t i) { return BoundsOf(n.in[i], nodes, steps); };
+    const auto rounded = [](const Bounds& b, double (*round)(double)) { return Bounds{round(b.lo), round(b.hi)}; };
+    switch (n.op) {
+      case Op::kConst: {
+        const double c = kir::LiteralValue(n.type, k_.literals[n.attr]);
+        return std::isnan(c) ? Bounds{} : Bounds{c, c};
+      }
+      case Op::kMin:
+      case Op::kMax: {
+        const auto meet = [&](double a, double b) { return n.op == Op::kMin ? std::min(a, b) : std::max(a, b); };
+        const Bounds a = in(0), b = in(1);
+        return {meet(a.lo, b.lo), meet(a.hi, b.hi)};
+      }
+      case Op::kFloor:
+        return rounded(in(0), std::floor);
+      case Op::kCeil:
+        return rounded(in(0), std::ceil);
+      case Op::kTrunc:
+        return rounded(in(0), std::trunc);
+      case Op::kRoundEven:
+      case Op::kRoundAway: {
+        const Bounds b = in(0);
+        return {std::floor(b.lo), std::ceil(b.hi)};
+      }
+      case Op::kConvert: {
+        const Range from = ranges_[n.in[0]];
+        if (!from.known || ByteWidth(n.type) < 4 || from.lo < -kExact || from.hi > kExact) return {};
+        return {static_cast<double>(from.lo), static_cast<double>(from.hi)};
+      }
+      default:
+        return {};
+    }
+  }
+
+  /// Of a float that becomes an integer: towards zero, and zero where it is no number.
+  Range OfFloat(Val v, const Range& whole, const std::vector<kir::Node>& nodes) const {
+    int steps = kMostBoundedSteps;
+    const Bounds b = BoundsOf(v, nodes, steps);
+    const auto end = [&](double bound, int64_t otherwise) {
+      return std::abs(bound) <= kExact ? static_cast<int64_t>(bound) : otherwise;
+    };
+    return {std::clamp<int64_t>(std::min<int64_t>(0, end(b.lo, whole.lo)), whole.lo, whole.hi),
+            std::clamp<int64_t>(std::max<int64_t>(0, end(b.hi, whole.hi)), whole.lo, whole.hi), true};
+  }
+
   /// The range of a node whose inputs, in `nodes`, have theirs in ranges_.
   Range RangeOf(const kir::Node& n, const std::vector<kir::Node>& nodes) const {
     const Range whole = RangeOfType(n.type);
     if (!whole.known) return whole;
     const auto in = [&](size_t i) { return ranges_[n.in[i]]; };
+    if (n.op == Op::kConvert && n.type != DType::kPred && IsFloat(nodes[n.in[0]].type))
+      return OfFloat(n.in[0], whole, nodes);
     for (size_t i = 0; i < n.in.size(); ++i) {
       const bool chooses = n.op == Op::kSelect && i == 0;
       if (!chooses && !in(i).known) return whole;

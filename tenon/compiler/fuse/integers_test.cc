@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -192,6 +193,45 @@ TEST(Integers, PlacesThatAreAffine) {
     Simplify(k);
     EXPECT_EQ(Results(k, in, 40), before) << kir::Print(k);
     EXPECT_EQ(k.reads[0].at[0].start == kir::kNone, c.affine) << kir::Print(k);
+  }
+}
+
+/// out[i] = the place, counted from the end where it is below 0, that rounding down x[i] / (x[i] - 3), clamped as a
+/// float to [least, most], gives.
+kir::Kernel ClampedFloats(int64_t n, float least, float most) {
+  kir::KernelBuilder b;
+  const kir::DimId i = b.AddDim(Size::Of(n));
+  const kir::Buf x = b.AddDense(kir::BufKind::kArg, s32, {n});
+  const kir::Buf out = b.AddDense(kir::BufKind::kOut, s32, {n});
+  const Val v = b.Convert(DType::kF32, b.Read(x, {kir::At(i)}));
+  const Val place = b.Floor(b.Div(v, b.Sub(v, b.ConstF32(3))));
+  const Val clamped = b.Convert(s32, b.Min(b.ConstF32(most), b.Max(b.ConstF32(least), place)));
+  const Val from_end = b.Add(clamped, b.ConstS32(100));
+  kir::Stage stage;
+  stage.dims = {i};
+  stage.stores.push_back({.buf = out,
+                          .at = {kir::At(i)},
+                          .guard = {},
+                          .value = b.Select(b.Compare(kir::kLt, clamped, b.ConstS32(0)), from_end, clamped)});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+TEST(Integers, FloatsThatAreClamped) {
+  std::vector<int32_t> in{kLowest, kHighest, 0, 3};
+  for (int32_t v = -200; v <= 200; ++v) in.push_back(v);
+  const auto n = static_cast<int64_t>(in.size());
+  struct Case {
+    float least, most;
+    bool below_zero;
+  };
+  for (const Case& c : {Case{0, 50, false}, Case{0.5F, 3e9F, false}, Case{-0.5F, 7, false}, Case{-1, 50, true},
+                        Case{-3e9F, 5, true}, Case{NAN, 50, true}, Case{7, 5, false}}) {
+    kir::Kernel k = ClampedFloats(n, c.least, c.most);
+    const std::vector<int32_t> before = Results(k, in, in.size());
+    Simplify(k);
+    EXPECT_EQ(Results(k, in, in.size()), before) << kir::Print(k);
+    EXPECT_EQ(Has(k, Op::kSelect), c.below_zero) << kir::Print(k);
   }
 }
 
