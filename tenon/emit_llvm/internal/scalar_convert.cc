@@ -79,12 +79,16 @@ Value* ScalarLowering::Convert(DType from, DType to, Value* x) {
   }
   if (IsFloat(from)) {
     if (!IsFloat(to)) {
-      const unsigned bits = static_cast<unsigned>(DTypeBits(to));
       const llvm::Intrinsic::ID id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-      llvm::Type* type = IntOf(x, bits);
+      llvm::Type* type = IntOf(x, 8 * static_cast<unsigned>(ByteWidth(to)));
       Value* v = b_.CreateIntrinsic(id, {type, x->getType()}, {x});
+      // Integers of fewer bits than a byte are at the byte's ends what they are at their own.
+      const int bits = DTypeBits(to);
       if (bits >= 8) return v;
-      return IsSigned(to) ? b_.CreateSExt(v, IntOf(x, 8)) : b_.CreateZExt(v, IntOf(x, 8));
+      if (!IsSigned(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v, Int(v, (uint64_t{1} << bits) - 1));
+      const int64_t most = (int64_t{1} << (bits - 1)) - 1;
+      v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, Int(v, static_cast<uint64_t>(most)));
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, Int(v, static_cast<uint64_t>(-most - 1)));
     }
     if (to == DType::kF64) return b_.CreateFPExt(x, Shaped(b_.getDoubleTy(), x));
     if (to == DType::kF32) return from == DType::kF64 ? b_.CreateFPTrunc(x, Shaped(b_.getFloatTy(), x)) : x;
