@@ -10,8 +10,8 @@
 namespace tenon::compiler {
 namespace {
 
-constexpr int kMaxDepth = 64;      // structural: the recursion must fit a stack
-constexpr int kMaxCalls = 10'000;  // structural: ends what would never end
+constexpr int kMaxDepth = 64;         // structural: the recursion must fit a stack
+constexpr size_t kMaxCalls = 10'000;  // structural: ends what would never end
 
 mlir::RankedTensorType TypeOf(mlir::Value v) { return mlir::dyn_cast<mlir::RankedTensorType>(v.getType()); }
 
@@ -264,19 +264,17 @@ mlir::Value AnyPart(mlir::OpBuilder& b, mlir::Location loc, mlir::Value whole, i
 }
 
 void InlineCalls(mlir::func::FuncOp main) {
-  for (int inlined = 0; inlined < kMaxCalls; ++inlined) {
-    mlir::func::CallOp call;
-    main.walk([&](mlir::func::CallOp c) {
-      call = c;
-      return mlir::WalkResult::interrupt();
-    });
-    if (!call) return;
+  std::vector<mlir::func::CallOp> calls;
+  const auto note = [&](mlir::func::CallOp call) { calls.push_back(call); };
+  main.walk(note);
+  for (size_t i = 0; i < calls.size() && i < kMaxCalls; ++i) {
+    mlir::func::CallOp call = calls[i];
     auto callee = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(call, call.getCalleeAttr());
-    if (!callee || callee.empty() || callee == main) return;
+    if (!callee || callee.empty() || callee == main) continue;
     mlir::OpBuilder b(call);
     mlir::IRMapping map;
     map.map(callee.front().getArguments(), call->getOperands());
-    for (mlir::Operation& op : callee.front().without_terminator()) b.clone(op, map);
+    for (mlir::Operation& op : callee.front().without_terminator()) b.clone(op, map)->walk(note);
     llvm::SmallVector<mlir::Value> results;
     for (mlir::Value v : callee.front().getTerminator()->getOperands()) results.push_back(map.lookupOrDefault(v));
     call->replaceAllUsesWith(results);
