@@ -200,6 +200,10 @@ Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
   for (const wire::RegisterHandler& known : registry.handlers) {
     if (known.target == registration.target_name && known.platform == registration.platform_name) return OkStatus();
   }
+  if (std::cmp_greater_equal(registry.handlers.size(), wire::kMaxHandlers)) {
+    return ResourceExhausted(fmt::format("handler '{}': a device process is told of {} handlers at most",
+                                         registration.target_name, wire::kMaxHandlers));
+  }
   const auto number = static_cast<uint32_t>(registry.handlers.size());
   registry.handlers.push_back({number, std::string(registration.target_name), std::string(registration.platform_name),
                                traits | ffi_host::kServedByCallerTrait});

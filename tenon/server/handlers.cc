@@ -28,9 +28,6 @@ namespace {
 // A call into the plugin that lasts so long beside a call of the host seems to wait for it.
 constexpr std::chrono::milliseconds kSeemsToWait{20};
 
-// A plugin knows a handler by its function alone, so there are as many functions as there may be handlers.
-constexpr int kMaxHandlers = 2048;
-
 Server* the_server = nullptr;
 
 XLA_FFI_Error* ToError(const XLA_FFI_Api& api, const Status& status) {
@@ -143,8 +140,8 @@ struct Server::Stubs {
     return {&Server::Stub<kIndex>...};
   }
   static XLA_FFI_Handler* At(size_t index) {
-    static constexpr std::array<XLA_FFI_Handler*, kMaxHandlers> kAll =
-        Make(std::make_integer_sequence<int, kMaxHandlers>());
+    static constexpr std::array<XLA_FFI_Handler*, wire::kMaxHandlers> kAll =
+        Make(std::make_integer_sequence<int, wire::kMaxHandlers>());
     return kAll[index];
   }
 };
@@ -169,7 +166,7 @@ void Server::RegisterHandler(const wire::RegisterHandler& m) {
   {
     std::lock_guard lock(calls_mutex_);
     index = handlers_.size();
-    if (index >= kMaxHandlers) return;
+    if (std::cmp_greater_equal(index, wire::kMaxHandlers)) return;  // A host that knows the limit sends no more.
     handlers_.push_back(m.number);
   }
   // A plugin that refuses it says so again when a program calls it.
@@ -184,21 +181,22 @@ Status Server::CallHost(size_t index, const XLA_FFI_CallFrame& frame) {
   if (frame.stage != XLA_FFI_ExecutionStage_EXECUTE) return OkStatus();
   wire::CallHandler message;
   XLA_FFI_TypeId type{execution_type_};
-  XLA_FFI_InvokeContext_Get_Args get{XLA_FFI_InvokeContext_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, &type, nullptr};
-  if (XLA_FFI_Error* error = frame.api->XLA_FFI_InvokeContext_Get(&get)) {
+  const auto succeeds = [&](XLA_FFI_Error* error) {
+    if (error == nullptr) return true;
     XLA_FFI_Error_Destroy_Args destroy{XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
     frame.api->XLA_FFI_Error_Destroy(&destroy);
-  } else {
-    message.execution = reinterpret_cast<uint64_t>(get.data);
-  }
+    return false;
+  };
+  XLA_FFI_InvokeContext_Get_Args get{XLA_FFI_InvokeContext_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, &type, nullptr};
+  if (succeeds(frame.api->XLA_FFI_InvokeContext_Get(&get))) message.execution = reinterpret_cast<uint64_t>(get.data);
   // An older plugin's table ends earlier.
   const auto has = [&](size_t size_bytes) { return frame.api->struct_size >= size_bytes; };
   XLA_FFI_RunId_Get_Args run{XLA_FFI_RunId_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, 0};
-  if (has(XLA_FFI_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_RunId_Get)) && frame.api->XLA_FFI_RunId_Get(&run) == nullptr)
+  if (has(XLA_FFI_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_RunId_Get)) && succeeds(frame.api->XLA_FFI_RunId_Get(&run)))
     message.run_id = run.run_id;
   XLA_FFI_DeviceOrdinal_Get_Args ordinal{XLA_FFI_DeviceOrdinal_Get_Args_STRUCT_SIZE, nullptr, frame.ctx, 0};
   if (has(XLA_FFI_STRUCT_SIZE(XLA_FFI_Api, XLA_FFI_DeviceOrdinal_Get)) &&
-      frame.api->XLA_FFI_DeviceOrdinal_Get(&ordinal) == nullptr)
+      succeeds(frame.api->XLA_FFI_DeviceOrdinal_Get(&ordinal)))
     message.device_ordinal = ordinal.device_ordinal;
 
   Shared keep(*this);

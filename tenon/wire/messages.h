@@ -20,6 +20,8 @@ inline constexpr uint32_t kOldestProtocol = 2;
 inline constexpr uint32_t kBothDropPieces = 3;
 /// The first one with callbacks of executions.
 inline constexpr uint32_t kHasCallbacks = 4;
+/// Handlers of the host that a device process can serve.
+inline constexpr int kMaxHandlers = 2048;
 
 /// What an attribute or option can hold; the order is that of PJRT_NamedValue_Type.
 using Value = std::variant<std::string, int64_t, std::vector<int64_t>, float, bool>;
