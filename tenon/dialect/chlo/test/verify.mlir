@@ -143,3 +143,71 @@ func.func @f(%a: tensor<4xf32>) {
   %0:2 = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xi8>, tensor<2xf32>)
   return
 }
+
+// -----
+
+// Groups of rows, of what is summed over, and of batches.
+func.func @f(%a: tensor<5x4xf32>, %b: tensor<3x4x2xf32>, %c: tensor<4x2xf32>, %n: tensor<3xi32>) {
+  %0 = "chlo.ragged_dot"(%a, %b, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<5x4xf32>, tensor<3x4x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>
+  %1 = "chlo.ragged_dot"(%a, %c, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]>} : (tensor<5x4xf32>, tensor<4x2xf32>, tensor<3xi32>) -> tensor<3x5x2xf32>
+  // expected-error@+1 {{expected a result of shape [3, 5, 2], got}}
+  %2 = "chlo.ragged_dot"(%a, %c, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]>} : (tensor<5x4xf32>, tensor<4x2xf32>, tensor<3xi32>) -> tensor<1x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x4xf32>, %b: tensor<4x2xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected 1 rhs_group_dimensions, got 0}}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [0]>} : (tensor<5x4xf32>, tensor<4x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x4xf32>, %b: tensor<2x4x2xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected a right side for each of 3 groups}}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<5x4xf32>, tensor<2x4x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x4xf32>, %b: tensor<3x7x2xf32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{both sides must have one size along}}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<5x4xf32>, tensor<3x7x2xf32>, tensor<3xi32>) -> tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x3xf32>, %z: tensor<3xf32>) {
+  // expected-error@+1 {{expected a size of 5 along dimension 0, got 'tensor<7x3xf32>'}}
+  %0:2 = chlo.scan(%a) inits (%z) dimension=0 {
+  ^bb0(%input: tensor<3xf32>, %carry: tensor<3xf32>):
+    stablehlo.return %input, %carry : tensor<3xf32>, tensor<3xf32>
+  } : (tensor<5x3xf32>, tensor<3xf32>) -> (tensor<7x3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x3xf32>, %z: tensor<3xf32>) {
+  // expected-error@+1 {{argument 0 of the body must have type 'tensor<3xf32>', got 'tensor<9xf32>'}}
+  %0:2 = chlo.scan(%a) inits (%z) dimension=0 {
+  ^bb0(%input: tensor<9xf32>, %carry: tensor<3xf32>):
+    stablehlo.return %carry, %carry : tensor<3xf32>, tensor<3xf32>
+  } : (tensor<5x3xf32>, tensor<3xf32>) -> (tensor<5x3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<5x3xf32>, %z: tensor<3xf32>) {
+  // expected-error@+1 {{the body must return 'tensor<9xf32>' for result 0, got 'tensor<3xf32>'}}
+  %0:2 = chlo.scan(%a) inits (%z) dimension=0 {
+  ^bb0(%input: tensor<3xf32>, %carry: tensor<3xf32>):
+    stablehlo.return %input, %carry : tensor<3xf32>, tensor<3xf32>
+  } : (tensor<5x3xf32>, tensor<3xf32>) -> (tensor<5x9xf32>, tensor<3xf32>)
+  return
+}
