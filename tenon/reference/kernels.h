@@ -35,6 +35,9 @@ struct KernelAttributes {
 
 inline constexpr size_t kMaxKernelOperands = 3;
 
+/// Kernels of products with a predicate that was made a number, the second factor or the first one.
+inline constexpr std::string_view kFirstIfTrue = "multiply_by_truth", kSecondIfTrue = "truth_times";
+
 /// The kernel of `op` ("stablehlo.add", "chlo.erf") for operands and result of these types; an empty one when `op` is
 /// not elementwise or does not take them. clamp and select want operands of full shape.
 Kernel FindKernel(std::string_view op, std::span<const DType> operands, DType result,

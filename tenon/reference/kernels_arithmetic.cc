@@ -8,6 +8,8 @@ constexpr KernelEntry kBinaryOps[] = {
     {"stablehlo.add", &BinaryKernel<Add>},
     {"stablehlo.subtract", &BinaryKernel<Subtract>},
     {"stablehlo.multiply", &BinaryKernel<Multiply>},
+    {kFirstIfTrue, &BinaryKernel<FirstIfTrue>},
+    {kSecondIfTrue, &BinaryKernel<SecondIfTrue>},
     {"stablehlo.divide", &BinaryKernel<Divide>},
     {"stablehlo.remainder", &BinaryKernel<Remainder>},
     {"stablehlo.power", &BinaryKernel<Power>},

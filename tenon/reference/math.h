@@ -66,6 +66,21 @@ struct Multiply {
   }
 };
 
+// A product with a predicate that was made a number, the first or the second factor: the other factor or zero, whatever
+// the other one is.
+struct FirstIfTrue {
+  template <class T>
+  static T Apply(T a, T truth) {
+    return truth == T(0) ? T(0) : a;
+  }
+};
+struct SecondIfTrue {
+  template <class T>
+  static T Apply(T truth, T b) {
+    return truth == T(0) ? T(0) : b;
+  }
+};
+
 struct Divide {
   // x/0 has all bits set. MIN/-1 wraps to MIN.
   static int64_t Apply(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? Wrap(0 - U(a)) : a / b; }

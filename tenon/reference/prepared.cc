@@ -94,13 +94,29 @@ class Preparer {
       if (step.handler == nullptr && op->getNumResults() == 1 && op->getNumOperands() <= kMaxKernelOperands) {
         llvm::SmallVector<DType, kMaxKernelOperands> types;
         for (mlir::Type type : op->getOperandTypes()) types.push_back(ShapeOf(type).dtype);
-        step.kernel = FindKernel(name, types, ShapeOf(op->getResult(0).getType()).dtype, KernelAttributesOf(op));
+        step.kernel =
+            FindKernel(KernelOf(op), types, ShapeOf(op->getResult(0).getType()).dtype, KernelAttributesOf(op));
         if (step.kernel) step.handler = name == "stablehlo.select" ? SelectHandler() : &RunElementwise;
       }
       if (step.handler == nullptr && name == "stablehlo.bitcast_convert") step.handler = BitcastHandler();
     }
     block.steps.push_back(std::move(step));
     return OkStatus();
+  }
+
+  // Products with predicates that were made numbers choose, as XLA has it.
+  static std::string_view KernelOf(mlir::Operation* op) {
+    const std::string_view name(op->getName().getStringRef());
+    const DType type = ShapeOf(op->getResult(0).getType()).dtype;
+    // Floats of a byte need not have a zero.
+    if (name != "stablehlo.multiply" || !(IsFloat(type) || IsComplex(type)) || DTypeBits(type) <= 8) return name;
+    for (unsigned i = 0; i < 2; ++i) {
+      mlir::Operation* factor = op->getOperand(i).getDefiningOp();
+      if (factor != nullptr && factor->getName().getStringRef() == "stablehlo.convert" &&
+          ShapeOf(factor->getOperand(0).getType()).dtype == DType::kPred)
+        return i == 0 ? kSecondIfTrue : kFirstIfTrue;
+    }
+    return name;
   }
 
   // Walks the block backwards; a value of this block is used for the last time where it is met first.

@@ -161,6 +161,18 @@ TEST(ProgramTest, SubnormalsAreFlushedUnlessKept) {
   EXPECT_NE(RunBody(body, "tensor<f32>", keep), (Doubles{0}));
 }
 
+TEST(ProgramTest, ProductsWithPredicatesChoose) {
+  for (const char* product : {"%x, %m", "%m, %x"}) {
+    const std::string body =
+        R"(%x = stablehlo.constant dense<[0x7F800000, 0x7F800000, 0x7FC00000, -3.0]> : tensor<4xf32>
+      %p = stablehlo.constant dense<[true, false, false, true]> : tensor<4xi1>
+      %m = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+      %r = stablehlo.multiply )" +
+        std::string(product) + " : tensor<4xf32>";
+    EXPECT_EQ(RunBody(body, "tensor<4xf32>"), (Doubles{std::numeric_limits<double>::infinity(), 0, 0, -3}));
+  }
+}
+
 TEST(ProgramTest, LongSumsDoNotStopAtTheMantissa) {
   EXPECT_EQ(RunBody(R"(%one = stablehlo.constant dense<1.0> : tensor<20000003xf32>
     %zero = stablehlo.constant dense<0.0> : tensor<f32>

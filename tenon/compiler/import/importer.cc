@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mlir/IR/TypeUtilities.h"
 #include "tenon/compiler/import/import.h"
 #include "tenon/compiler/partition/contents.h"
 #include "tenon/dialect/parse_mlir.h"
@@ -545,6 +546,21 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
   return true;
 }
 
+/// Which factor of a product is a predicate as a number. Such a product chooses between the other one and zero, as XLA
+/// has it on all its platforms: an infinity times a mask is no NaN, and programs count on that.
+std::optional<unsigned> TruthOperand(mlir::Operation* product) {
+  const auto element = [](mlir::Value v) { return mlir::getElementTypeOrSelf(v.getType()); };
+  const mlir::Type type = element(product->getResult(0));
+  // Floats of a byte need not have a zero.
+  const bool is_float = mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() > 8;
+  if (!is_float && !mlir::isa<mlir::ComplexType>(type)) return std::nullopt;
+  for (unsigned i = 0; i < 2; ++i) {
+    auto number = product->getOperand(i).getDefiningOp<stablehlo::ConvertOp>();
+    if (number && element(number->getOperand(0)).isInteger(1)) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
@@ -561,6 +577,14 @@ Status Importer::ImportStructured(mlir::Operation* op, OpCode kind, Block& to) {
       values_[op->getResult(0)] = *parts;
       return OkStatus();
     }
+  }
+  if (const std::optional<unsigned> truth = kind == OpCode::kMultiply ? TruthOperand(op) : std::nullopt) {
+    TENON_ASSIGN_OR_RETURN(const Ref predicate, Get(op->getOperand(*truth).getDefiningOp()->getOperand(0)));
+    node.op = OpCode::kSelect;
+    node.in = {predicate, node.in[1 - *truth], Zeros(node.shape(), to)};
+    node.origin = nullptr;
+    Finish(op, std::move(node), to);
+    return OkStatus();
   }
   if (!ReadAttributes(op, kind, first, node)) return ImportOpaque(op, to);
   if (kind == OpCode::kCase) {
@@ -658,15 +682,19 @@ Result<bool> Importer::ImportHostTransfer(mlir::Operation* op, Block& to) {
   return true;
 }
 
-Status Importer::ImportZeros(mlir::Value result, Block& to) {
+Ref Importer::Zeros(Shape shape, Block& to) {
   GraphNode node;
   node.op = OpCode::kConstant;
-  TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
   node.literal = MakeLiteral(std::string(static_cast<size_t>(ByteWidth(shape.dtype)), 0), true);
   node.out.push_back(std::move(shape));
   const NodeId id = p_.Add(std::move(node));
   to.nodes.push_back(id);
-  values_[result] = {id, 0};
+  return {id, 0};
+}
+
+Status Importer::ImportZeros(mlir::Value result, Block& to) {
+  TENON_ASSIGN_OR_RETURN(Shape shape, ShapeOf(result.getType()));
+  values_[result] = Zeros(std::move(shape), to);
   return OkStatus();
 }
 

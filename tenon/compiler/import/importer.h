@@ -37,6 +37,7 @@ class Importer {
   /// A send or recv; false when it is between devices.
   Result<bool> ImportHostTransfer(mlir::Operation* op, Block& to);
   Status ImportApproxTopK(mlir::Operation* op, Block& to);
+  Ref Zeros(Shape shape, Block& to);
   Status ImportZeros(mlir::Value result, Block& to);
   /// Collectives of a single participant are the identity.
   Result<bool> ImportSingleDevice(mlir::Operation* op, llvm::StringRef name, Block& to);
