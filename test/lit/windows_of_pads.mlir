@@ -29,3 +29,19 @@ module @pad {
     return %padded : tensor<32x40x40x3xf32>
   }
 }
+
+// -----
+// Places that nothing bounds are not multiplied for it: the multiple of one far outside could lie inside.
+// CHECK: plan "far"
+// CHECK: [[AT:%[0-9]+]] = s64 read
+// CHECK: combine g0 if 0 <= [[AT]] < 1
+module @far {
+  func.func @main(%x: tensor<4x3xf32>, %at: tensor<1xi64>, %u: tensor<4x3xf32>) -> tensor<4x3xf32> {
+    %r = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}> ({
+     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4x3xf32>, tensor<1xi64>, tensor<4x3xf32>) -> tensor<4x3xf32>
+    return %r : tensor<4x3xf32>
+  }
+}

@@ -9,6 +9,7 @@
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/kir/builder.h"
 
 namespace tenon::compiler {
 
@@ -111,6 +112,29 @@ void Flatten(kir::Kernel& k) {
 
 constexpr int64_t kLargest = int64_t{1} << 40;  // structural: products of two are far from wrapping
 
+/// Whether the value is between bounds, clamped or of few bits, of which multiples do not wrap.
+bool IsBounded(const kir::Kernel& k, Val v) {
+  const kir::Node& node = k.nodes[v];
+  const auto bound = [&](Val in) {
+    const kir::Node& n = k.nodes[in];
+    return n.op == kir::Op::kConst && n.type == DType::kS64 &&
+           std::abs(kir::LiteralValue(n.type, k.literals[n.attr])) <= static_cast<double>(kLargest);
+  };
+  if (node.op == kir::Op::kConvert) {
+    const DType from = k.nodes[node.in[0]].type;
+    return IsInteger(from) && DTypeBits(from) <= 32;  // structural: far below kLargest
+  }
+  if (node.op != kir::Op::kMin && node.op != kir::Op::kMax) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const kir::Node& other = k.nodes[node.in[1 - i]];
+    const kir::Op opposite = node.op == kir::Op::kMin ? kir::Op::kMax : kir::Op::kMin;
+    if (bound(node.in[i]) &&
+        (IsBounded(k, node.in[1 - i]) || (other.op == opposite && (bound(other.in[0]) || bound(other.in[1])))))
+      return true;
+  }
+  return false;
+}
+
 /// Whether the guard can ask for the same of a place `factor` times as large.
 bool MayScale(const kir::Guard& g, int64_t factor) {
   const int64_t most = kLargest / factor;
@@ -212,7 +236,7 @@ void JoinTails(kir::Kernel& k) {
     if (at[axis].start != kir::kNone) {
       joined.start = in_elements.at({at[axis].start, elements});
       for (kir::Guard& g : guard) {
-        if (g.e.start != at[axis].start || !MayScale(g, elements)) continue;
+        if (g.e.start != at[axis].start || !IsBounded(k, g.e.start) || !MayScale(g, elements)) continue;
         Scale(g, elements);
         g.e.start = joined.start;
       }
@@ -245,13 +269,18 @@ bool AreFirst(const SmallVector<kir::Guard, 1>& guards, DimId p, DimId q) {
   return has(p) && has(q);
 }
 
-/// Whether the value is a multiple of `factor` by what it is made of.
+/// Whether the value is a multiple of `factor` by what it is made of, none where there is none.
 bool IsMultiple(const kir::Kernel& k, Val v, int64_t factor) {
   if (v == kir::kNone) return true;
   const kir::Node& node = k.nodes[v];
-  return node.op == kir::Op::kMul && std::any_of(node.in.begin(), node.in.end(), [&](Val in) {
-           return k.nodes[in].op == kir::Op::kConst && static_cast<int64_t>(k.literals[k.nodes[in].attr]) % factor == 0;
-         });
+  if (node.op != kir::Op::kMul) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const kir::Node& by = k.nodes[node.in[i]];
+    if (by.op == kir::Op::kConst && static_cast<int64_t>(k.literals[by.attr]) % factor == 0 &&
+        IsBounded(k, node.in[1 - i]))
+      return true;
+  }
+  return false;
 }
 
 /// Whether a guard of p's places alone can ask for those of p and p + 1 as one, which are few for each of p: it asks of
