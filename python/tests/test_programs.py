@@ -1,6 +1,7 @@
 """JAX programs against NumPy, each on Tenon in this process."""
 
 import itertools
+import threading
 import time
 
 import jax
@@ -194,6 +195,57 @@ def test_an_error_in_a_callback_reaches_the_caller():
         raise ValueError('no luck today')
     with pytest.raises(Exception, match='no luck today'):
         jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(np.float32(1))
+
+
+def test_callbacks_run_on_the_thread_of_their_caller():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        def body(i, y):
+            return jax.pure_callback(lambda v: (seen.append(threading.get_ident()), v)[1], jax.ShapeDtypeStruct((), np.float32), y)
+        return jax.lax.fori_loop(0, 3, body, x)
+
+    f(np.float32(1))
+    assert seen == [threading.get_ident()] * 3
+
+
+def test_callbacks_have_the_settings_of_their_caller():
+    with jax.enable_x64(True):
+        got = jax.jit(lambda x: jax.pure_callback(lambda v: v * 3, jax.ShapeDtypeStruct((2,), np.float64), x))(np.float64([1, 1e300]))
+        np.testing.assert_array_equal(got, np.float64([3, 3e300]))
+
+
+def test_what_a_callback_computes_is_none_of_its_callers_trace():
+    x = np.arange(3, dtype=np.float32)
+    called = jax.jit(lambda v: jax.pure_callback(lambda a: np.asarray(jnp.sin(a)), jax.ShapeDtypeStruct((3,), np.float32), v)).lower(x).compile()
+    seen = []
+
+    def traced(y):
+        seen.append(np.asarray(called(x)))
+        return y
+
+    np.testing.assert_allclose(jax.jit(traced)(np.float32(2)), 2)
+    np.testing.assert_allclose(seen, [np.sin(x)], rtol=1e-6)
+
+
+@pytest.mark.parametrize('dtype', [np.bool_, np.int8, np.float32, np.complex64, jnp.bfloat16, jnp.int4])
+def test_operands_of_callbacks_are_arrays_of_the_cpu(dtype):
+    x = jnp.ones((3, 2), dtype)
+    seen = []
+
+    def look(*operands):
+        seen.extend((type(v) is type(x), v.devices() == {jax.local_devices(backend='cpu')[0]}, v.committed, v.aval.str_short()) for v in operands)
+
+    def f(v):
+        jax.debug.callback(look, v, v[0])
+        jax.experimental.io_callback(look, None, v, v[0, 0], ordered=True)
+        return v
+
+    with jax.transfer_guard('disallow'):
+        jax.block_until_ready(jax.jit(f)(x))
+    short = x.aval.str_short().partition('[')[0]
+    assert seen == [(True, True, True, f'{short}[{shape}]') for shape in ('3,2', '2', '3,2', '')]
 
 
 def test_callbacks_come_before_what_their_caller_does_next():

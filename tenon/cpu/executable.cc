@@ -189,11 +189,15 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
               {task->run.outputs.data(), task->run.outputs.size()});
   device.done = task->ended();
   make_outputs(task->run, task->done());
+  if (await) {  // Waking a thread takes longer than many a callback.
+    queue.RunHere(std::move(task));
+    return device.done.Wait();
+  }
   SmallVector<plugin::EventRef, 8> waits;
   for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   const auto kind = code_->may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
   host::SubmitWhenReady({waits.data(), waits.size()}, queue, kind, std::move(task));
-  return await ? device.done.Wait() : OkStatus();
+  return OkStatus();
 }
 
 Status CpuLoadedExecutable::Execute(plugin::ExecuteRequest& request) {

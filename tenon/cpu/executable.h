@@ -36,8 +36,9 @@ class CpuExecutable final : public plugin::Executable {
   std::shared_ptr<const Code> code_;
 };
 
-/// The program on devices. Short programs whose arguments are there run on the caller's thread; others on the device's
-/// queue. Which are short, estimates say at first, then how long the last run took.
+/// The program on devices. Short programs whose arguments are there run on the caller's thread, and so do those that
+/// call back, as their caller waits for them; others on the device's queue. Which are short, estimates say at first,
+/// then how long the last run took.
 class CpuLoadedExecutable final : public plugin::LoadedExecutable {
  public:
   CpuLoadedExecutable(plugin::Ref<plugin::Client> client, plugin::Ref<CpuExecutable> executable,

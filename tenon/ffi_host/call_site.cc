@@ -132,7 +132,7 @@ Status CallSite::RunStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stag
     lock.unlock();
   }
   if (status.ok()) status = context.task_errors->first();
-  return status.WithContext("custom call to " + handler_->name);
+  return status.ok() ? status : status.WithContext("custom call to " + handler_->name);
 }
 
 Status CallSite::CallStage(XLA_FFI_Handler* function, XLA_FFI_ExecutionStage stage,

@@ -15,6 +15,7 @@
 #include "tenon/base/contain.h"
 #include "tenon/base/log.h"
 #include "tenon/host/policy.h"
+#include "tenon/threads/flush_denormals.h"
 #include "tenon/threads/thread_start.h"
 #include "tenon/threads/topology.h"
 
@@ -135,6 +136,14 @@ struct DeviceQueue::State {
       Log(LogLevel::kWarning, "no thread watches " + name + ": " + status.ToString());
   }
 
+  void Tell(std::unique_ptr<Task> task, const Status& status) const {
+    const Status told = Contain(name, [&] {
+      task->End(status);
+      task.reset();
+    });
+    if (!told.ok()) Log(LogLevel::kError, "while an outcome was told: " + told.ToString());
+  }
+
   // Runs a task and tells its outcome. Called and returns with the lock.
   void RunTask(std::unique_lock<std::mutex>& lock, const std::shared_ptr<State>& self, Thread* me,
                std::unique_ptr<Task> task, bool computes) {
@@ -152,11 +161,7 @@ struct DeviceQueue::State {
     }
     ended.notify_all();
     lock.unlock();
-    const Status told = Contain(name, [&] {
-      task->End(status);
-      task.reset();
-    });
-    if (!told.ok()) Log(LogLevel::kError, "while an outcome was told: " + told.ToString());
+    Tell(std::move(task), status);
     status = OkStatus();
     lock.lock();
     if (computes && runner == me) telling = false;
@@ -321,6 +326,15 @@ DeviceQueue::~DeviceQueue() {
 
 Status DeviceQueue::Submit(std::unique_ptr<Task>& task, Kind kind) {
   return Contain(state_->name, [&] { return state_->Submit(state_, task, kind); });
+}
+
+void DeviceQueue::RunHere(std::unique_ptr<Task> task) {
+  const std::shared_ptr<State> state = state_;  // The task's end may be this queue's.
+  const threads::ScopedFlushDenormals compute_state;
+  const bool was_inside = std::exchange(State::inside.task, true);
+  const Status status = Contain(state->name, [&] { return task->Run(); });
+  State::inside.task = was_inside;
+  state->Tell(std::move(task), status);
 }
 
 void DeviceQueue::Schedule(std::function<void()> work) {

@@ -48,6 +48,10 @@ class DeviceQueue {
   /// Takes the task, or leaves it with the caller: RESOURCE_EXHAUSTED when no thread can be made. Allocates nothing
   /// unless a thread has to be started.
   Status Submit(std::unique_ptr<Task>& task, Kind kind);
+  /// Runs a task that may block on the calling thread, which would wait for it anyway, and tells its outcome: waking
+  /// another thread takes longer than many a task, and foreign code that a task calls may keep state by thread. What it
+  /// submits is above the count, as inside any task.
+  void RunHere(std::unique_ptr<Task> task);
   /// Runs `work` as a task that may block; at once, on this thread, when no thread can be made. What it throws is
   /// logged.
   void Schedule(std::function<void()> work);

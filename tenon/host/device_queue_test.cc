@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tenon/host/policy.h"
+#include "tenon/threads/flush_denormals.h"
 
 namespace tenon::host {
 namespace {
@@ -229,6 +230,53 @@ TEST(DeviceQueue, TasksOfTasksAreNotCapped) {
   }
   while (queue.pending() > 0) std::this_thread::yield();
   EXPECT_EQ(ran, policy::kMaxBlocking);
+}
+
+TEST(DeviceQueue, TasksRunOnTheirCallerWhereItAsksForThat) {
+  DeviceQueue queue("q");
+  const uint32_t before = threads::FloatControl();
+  std::thread::id ran_on;
+  uint32_t inside = 0;
+  Status outcome = Internal("not told");
+  const auto run = [&](std::function<void()> work) {
+    queue.RunHere(std::make_unique<FunctionTask>(std::move(work), [&](const Status& status) { outcome = status; }));
+  };
+  run([&] {
+    ran_on = std::this_thread::get_id();
+    inside = threads::FloatControl();
+  });
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+  EXPECT_TRUE(outcome.ok()) << outcome.ToString();
+  if (before != 0) EXPECT_EQ(inside, threads::kComputeFloatControl);
+  EXPECT_EQ(threads::FloatControl(), before);
+  run([] { throw std::runtime_error("thrown by a task"); });
+  EXPECT_EQ(outcome.code(), Code::kInternal);
+  EXPECT_NE(outcome.message().find("thrown by a task"), std::string::npos) << outcome.ToString();
+  EXPECT_EQ(queue.num_threads(), 0);
+}
+
+TEST(DeviceQueue, TasksOfATaskOnItsCallerAreNotCapped) {
+  const Watchdog watchdog;
+  DeviceQueue queue("q");
+  std::promise<void> go;
+  const auto gone = std::make_shared<std::shared_future<void>>(go.get_future().share());
+  for (int i = 0; i < policy::kMaxBlocking; ++i)
+    ASSERT_TRUE(Submit(queue, [gone] { gone->wait(); }, Kind::kMayBlock).ok());
+  queue.RunHere(std::make_unique<FunctionTask>(
+      [&] {
+        std::promise<void> inner;
+        EXPECT_TRUE(Submit(queue, [&] { inner.set_value(); }, Kind::kMayBlock).ok());
+        inner.get_future().wait();
+      },
+      nullptr));
+  // Nor is its caller inside a task afterwards.
+  std::atomic<bool> ran{false};
+  EXPECT_TRUE(Submit(queue, [&] { ran = true; }, Kind::kMayBlock).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(ran);
+  go.set_value();
+  while (queue.pending() > 0) std::this_thread::yield();
+  EXPECT_TRUE(ran);
 }
 
 TEST(DeviceQueue, ItsThreadsLeaveSignalsToTheHost) {

@@ -306,13 +306,17 @@ Status VulkanLoadedExecutable::Launch(plugin::DeviceExecution& device, const plu
     device.outputs[i] =
         plugin::Buffer::Make(&ours, OutputMemory(ours, i), info().outputs[i].array, task->run.outputs[i], task->done());
   }
+  if (await) {
+    ours.queue().RunHere(std::move(task));
+    return device.done.Wait();
+  }
   SmallVector<plugin::EventRef, 8> waits;
   if (!submit) {
     for (const plugin::Argument& a : task->run.arguments) waits.push_back(a.ready);
   }
   const auto kind = may_call_back ? host::DeviceQueue::Kind::kMayBlock : host::DeviceQueue::Kind::kComputes;
   host::SubmitWhenReady({waits.data(), waits.size()}, ours.queue(), kind, std::move(task));
-  return await ? device.done.Wait() : OkStatus();
+  return OkStatus();
 }
 
 /// One execution for all devices of a program of several. Device numbers are flat (replica * partitions + partition).
