@@ -273,7 +273,7 @@ bool AreFirst(const SmallVector<kir::Guard, 1>& guards, DimId p, DimId q) {
 bool IsMultiple(const kir::Kernel& k, Val v, int64_t factor) {
   if (v == kir::kNone) return true;
   const kir::Node& node = k.nodes[v];
-  if (node.op != kir::Op::kMul) return false;
+  if (node.op != kir::Op::kMul || node.type != DType::kS64) return false;
   for (size_t i = 0; i < 2; ++i) {
     const kir::Node& by = k.nodes[node.in[i]];
     if (by.op == kir::Op::kConst && static_cast<int64_t>(k.literals[by.attr]) % factor == 0 &&
