@@ -551,7 +551,7 @@ bool ReadAttributes(mlir::Operation* op, OpCode kind, const Shape& first, GraphN
 std::optional<unsigned> TruthOperand(mlir::Operation* product) {
   const auto element = [](mlir::Value v) { return mlir::getElementTypeOrSelf(v.getType()); };
   const mlir::Type type = element(product->getResult(0));
-  // Floats of a byte need not have a zero.
+  // structural: floats of a byte need not have a zero
   const bool is_float = mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() > 8;
   if (!is_float && !mlir::isa<mlir::ComplexType>(type)) return std::nullopt;
   for (unsigned i = 0; i < 2; ++i) {
