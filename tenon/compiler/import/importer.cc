@@ -131,9 +131,7 @@ Status Importer::ImportInto(mlir::Block& from, Block& to) {
       for (mlir::Value v : op.getOperands()) TENON_RETURN_IF_ERROR(AddLeaves(v, to.results));
       break;
     }
-    if (++inlined_ > kMaxInlinedOps)
-      return ResourceExhausted(
-          fmt::format("the program has more than {} operations once its calls are inlined", kMaxInlinedOps));
+    if (++inlined_ > kMaxInlinedOps) return TooManyInlinedOps();
     const size_t first = p_.nodes.size();
     TENON_RETURN_IF_ERROR(Where(&op, ImportOp(&op, to)));
     for (size_t i = first; i < p_.nodes.size(); ++i) {

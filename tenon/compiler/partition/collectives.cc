@@ -26,11 +26,7 @@ bool HasChannel(mlir::Operation* op) {
 
 // Groups written as axes of a mesh, over the partitions of each replica.
 Result<Groups> MeshGroups(mlir::Operation* op, stablehlo::ReplicaGroupMeshAxesAttr attr, const Instances& n) {
-  sdy::MeshAttr mesh_attr = mlir::dyn_cast<sdy::MeshAttr>(attr.getMesh());
-  if (auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(attr.getMesh())) {
-    auto mesh_op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(op, symbol);
-    if (mesh_op) mesh_attr = mesh_op.getMesh();
-  }
+  const sdy::MeshAttr mesh_attr = FindMesh(attr.getMesh(), op);
   if (!mesh_attr) return Unimplemented("replica groups over a mesh that is not an sdy.mesh");
   TENON_ASSIGN_OR_RETURN(const Mesh mesh, Mesh::Create(mesh_attr, n.num_partitions));
   // Two devices are in one group when they agree along every other axis; inside a group they stand in the order of the

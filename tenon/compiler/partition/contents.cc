@@ -69,10 +69,13 @@ class InlinedOps {
 
 }  // namespace
 
-Status CheckInlinedOps(mlir::func::FuncOp main) {
-  if (InlinedOps().Of(main, 0) <= kMaxInlinedOps) return OkStatus();
+Status TooManyInlinedOps() {
   return ResourceExhausted(
       fmt::format("the program has more than {} operations once its calls are inlined", kMaxInlinedOps));
+}
+
+Status CheckInlinedOps(mlir::func::FuncOp main) {
+  return InlinedOps().Of(main, 0) <= kMaxInlinedOps ? OkStatus() : TooManyInlinedOps();
 }
 
 bool CapturesValues(mlir::Operation* op) {

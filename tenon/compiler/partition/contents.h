@@ -50,7 +50,9 @@ class ContentsOf {
 /// without a body.
 mlir::func::FuncOp Called(mlir::Operation* op);
 
-/// RESOURCE_EXHAUSTED where `main`, with all that it calls, is more operations than kMaxInlinedOps.
+/// What is said of a program beyond kMaxInlinedOps.
+Status TooManyInlinedOps();
+/// TooManyInlinedOps where `main`, with all that it calls, is more operations than kMaxInlinedOps.
 Status CheckInlinedOps(mlir::func::FuncOp main);
 
 /// Whether regions of the op use values from outside of it.

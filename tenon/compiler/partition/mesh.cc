@@ -100,15 +100,20 @@ Result<Tiling> Mesh::TilingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<m
   return tiling;
 }
 
+sdy::MeshAttr FindMesh(mlir::Attribute mesh_or_ref, mlir::Operation* from) {
+  auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(mesh_or_ref);
+  if (!symbol) return mlir::dyn_cast<sdy::MeshAttr>(mesh_or_ref);
+  auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(from, symbol);
+  return op ? op.getMesh() : sdy::MeshAttr();
+}
+
 namespace {
 
 Result<sdy::MeshAttr> MeshAttrOf(sdy::TensorShardingAttr sharding, mlir::Operation* from) {
-  if (auto mesh = mlir::dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef())) return mesh;
+  if (const sdy::MeshAttr mesh = FindMesh(sharding.getMeshOrRef(), from)) return mesh;
   auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(sharding.getMeshOrRef());
   if (!symbol) return InvalidArgument("a sharding names no mesh");
-  auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(from, symbol);
-  if (!op) return InvalidArgument(fmt::format("no mesh is called '{}'", symbol.getValue().str()));
-  return op.getMesh();
+  return InvalidArgument(fmt::format("no mesh is called '{}'", symbol.getValue().str()));
 }
 
 }  // namespace

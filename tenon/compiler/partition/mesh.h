@@ -41,6 +41,9 @@ class Mesh {
 /// what is wrong. What follows here requires programs that pass.
 Status CheckShardings(mlir::ModuleOp module);
 
+/// A mesh, or that which a symbol names, looked up from `from`; null where there is none.
+sdy::MeshAttr FindMesh(mlir::Attribute mesh_or_ref, mlir::Operation* from);
+
 /// The mesh that a sharding names, looked up from `from`.
 Result<Mesh> MeshOf(sdy::TensorShardingAttr sharding, mlir::Operation* from, int64_t num_devices);
 

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tenon/compiler/partition/contents.h"
+#include "tenon/compiler/partition/mesh.h"
 #include "tenon/dialect/stablehlo/dialect.h"
 
 namespace tenon::compiler {
@@ -131,13 +132,7 @@ class Forward {
     return attributes;
   }
 
-  sdy::MeshAttr MeshOf(mlir::Attribute mesh_or_ref) const {
-    if (auto symbol = mlir::dyn_cast<mlir::FlatSymbolRefAttr>(mesh_or_ref)) {
-      auto op = mlir::SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(main_, symbol);
-      return op ? op.getMesh() : sdy::MeshAttr();
-    }
-    return mlir::dyn_cast<sdy::MeshAttr>(mesh_or_ref);
-  }
+  sdy::MeshAttr MeshOf(mlir::Attribute mesh_or_ref) const { return FindMesh(mesh_or_ref, main_); }
 
   // 0 for an axis that the mesh lacks.
   int64_t SizeOf(mlir::Attribute mesh_or_ref, sdy::AxisRefAttr axis) const {

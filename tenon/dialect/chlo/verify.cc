@@ -1,4 +1,5 @@
 #include "tenon/dialect/chlo/dialect.h"
+#include "tenon/dialect/stablehlo/verify_util.h"
 
 namespace tenon::chlo {
 
@@ -101,7 +102,7 @@ LogicalResult BroadcastSelectOp::verify() {
     bool fits = !type || type.getRank() <= result.getRank();
     for (int64_t i = 0; type && fits && i < type.getRank(); ++i) {
       const int64_t a = type.getDimSize(i), b = result.getDimSize(result.getRank() - type.getRank() + i);
-      fits = a == b || a == 1 || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+      fits = a == 1 || stablehlo::AgreeSizes(a, b);
     }
     if (!fits) return emitOpError() << "cannot broadcast " << type << " to " << result;
   }

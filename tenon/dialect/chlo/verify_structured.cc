@@ -1,5 +1,6 @@
 // Checks of ops whose results are more than their operands' elements, one by one.
 #include "tenon/dialect/chlo/dialect.h"
+#include "tenon/dialect/stablehlo/verify_util.h"
 
 namespace tenon::chlo {
 
@@ -11,17 +12,15 @@ using llvm::SmallVector;
 using llvm::success;
 using mlir::RankedTensorType;
 using mlir::ShapedType;
+using stablehlo::AgreeSizes;
 
 namespace {
 
 RankedTensorType Ranked(mlir::Type type) { return llvm::dyn_cast<RankedTensorType>(type); }
 
-bool Agree(int64_t a, int64_t b) { return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b); }
-
 /// Dimensions of a tensor, each at most once.
 bool AreDims(ArrayRef<int64_t> dims, RankedTensorType type) {
-  llvm::SmallDenseSet<int64_t> seen;
-  return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < type.getRank() && seen.insert(d).second; });
+  return stablehlo::IsUnique(dims) && llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < type.getRank(); });
 }
 
 SmallVector<int64_t> Join(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
@@ -32,8 +31,8 @@ SmallVector<int64_t> Join(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
 
 bool PairsAgree(RankedTensorType lhs, ArrayRef<int64_t> a, RankedTensorType rhs, ArrayRef<int64_t> b) {
   return llvm::all_of(llvm::zip_equal(a, b), [&](const auto& pair) {
-    return Agree(lhs.getDimSize(static_cast<unsigned>(std::get<0>(pair))),
-                 rhs.getDimSize(static_cast<unsigned>(std::get<1>(pair))));
+    return AgreeSizes(lhs.getDimSize(static_cast<unsigned>(std::get<0>(pair))),
+                      rhs.getDimSize(static_cast<unsigned>(std::get<1>(pair))));
   });
 }
 
@@ -89,7 +88,7 @@ LogicalResult RaggedDotOp::verify() {
   if (groups.size() != (per_group ? 1u : 0u)) {
     return emitOpError() << "expected " << (per_group ? 1 : 0) << " rhs_group_dimensions, got " << groups.size();
   }
-  if (per_group && !Agree(rhs.getDimSize(static_cast<unsigned>(groups[0])), count)) {
+  if (per_group && !AgreeSizes(rhs.getDimSize(static_cast<unsigned>(groups[0])), count)) {
     return emitOpError() << "expected a right side for each of " << count << " groups, got " << rhs;
   }
   SmallVector<int64_t> shape;
@@ -120,7 +119,7 @@ LogicalResult ScanOp::verify() {
         return emitOpError() << "dimension " << dimension << " is not one of " << type;
       }
       const int64_t size = type.getDimSize(static_cast<unsigned>(dimension));
-      if (!Agree(size, steps)) {
+      if (!AgreeSizes(size, steps)) {
         return emitOpError() << "expected a size of " << steps << " along dimension " << dimension << ", got " << type;
       }
       if (!ShapedType::isDynamic(size)) steps = size;

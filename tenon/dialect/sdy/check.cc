@@ -30,6 +30,14 @@ bool Collide(const Part& a, const Part& b) {
 
 }  // namespace
 
+llvm::LogicalResult VerifyRank(mlir::Operation* op, TensorShardingAttr sharding, mlir::Type type) {
+  auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
+  if (!shaped || !shaped.hasRank()) return mlir::success();
+  const size_t dims = sharding.getDimShardings().size();
+  if (dims == 0 || dims == static_cast<size_t>(shaped.getRank())) return mlir::success();
+  return op->emitOpError("has a sharding of ") << dims << " dimensions for a tensor of rank " << shaped.getRank();
+}
+
 std::string WhatIsWrong(MeshAttr mesh) {
   int64_t devices = 1;
   llvm::SmallVector<llvm::StringRef> names;

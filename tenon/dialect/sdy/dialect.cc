@@ -29,21 +29,11 @@ void SdyDialect::initialize() {
 
 namespace {
 
-// A sharding of a ranked tensor names each of its dimensions.
-llvm::LogicalResult CheckRank(mlir::Operation* op, TensorShardingAttr sharding, mlir::Type type) {
-  auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
-  if (!shaped || !shaped.hasRank()) return mlir::success();
-  const size_t dims = sharding.getDimShardings().size();
-  // Maximal shardings of a single device say nothing of dimensions.
-  if (dims == static_cast<size_t>(shaped.getRank()) || dims == 0) return mlir::success();
-  return op->emitOpError("has a sharding of ") << dims << " dimensions for a tensor of rank " << shaped.getRank();
-}
-
 llvm::LogicalResult CheckValueAttr(mlir::Operation* op, mlir::NamedAttribute attribute, mlir::Type type) {
   if (attribute.getName() != kShardingAttr) return mlir::success();
   auto sharding = mlir::dyn_cast<TensorShardingAttr>(attribute.getValue());
   if (!sharding) return op->emitOpError("wants #sdy.sharding as ") << kShardingAttr;
-  return type ? CheckRank(op, sharding, type) : mlir::success();
+  return type ? VerifyRank(op, sharding, type) : mlir::success();
 }
 
 }  // namespace
@@ -80,7 +70,7 @@ llvm::LogicalResult SdyDialect::verifyOperationAttribute(mlir::Operation* op, ml
     return op->emitOpError("has ") << shardings << " shardings for " << op->getNumResults() << " results";
   }
   for (auto [sharding, type] : llvm::zip(per_value.getShardings(), op->getResultTypes())) {
-    if (mlir::failed(CheckRank(op, sharding, type))) return mlir::failure();
+    if (mlir::failed(VerifyRank(op, sharding, type))) return mlir::failure();
   }
   return mlir::success();
 }

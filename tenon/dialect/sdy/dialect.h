@@ -31,6 +31,10 @@ inline constexpr llvm::StringLiteral kShardingAttr = "sdy.sharding";
 /// The discardable attribute that carries an OpShardingRuleAttr.
 inline constexpr llvm::StringLiteral kShardingRuleAttr = "sdy.sharding_rule";
 
+/// Fails with an error of `op` where a sharding of a ranked tensor does not name each of its dimensions; maximal ones,
+/// of a single device, say nothing of dimensions.
+llvm::LogicalResult VerifyRank(mlir::Operation* op, TensorShardingAttr sharding, mlir::Type type);
+
 /// Empty where the mesh has axes of different names and positive sizes, and lists each of its devices once, if any;
 /// otherwise what is wrong with it, for a message that begins with what it is.
 std::string WhatIsWrong(MeshAttr mesh);

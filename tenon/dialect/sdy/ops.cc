@@ -37,14 +37,6 @@ void PrintShardings(mlir::AsmPrinter& p, TensorShardingPerValueAttr attr);
 
 namespace {
 
-llvm::LogicalResult VerifySharding(mlir::Operation* op, TensorShardingAttr sharding, mlir::Type type) {
-  auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
-  if (!shaped || !shaped.hasRank()) return mlir::success();
-  const size_t dims = sharding.getDimShardings().size();
-  if (dims == 0 || dims == static_cast<size_t>(shaped.getRank())) return mlir::success();
-  return op->emitOpError("has a sharding of ") << dims << " dimensions for a tensor of rank " << shaped.getRank();
-}
-
 // The block ends in sdy.return of values of the op's result types' number.
 llvm::LogicalResult VerifyReturn(mlir::Operation* op, mlir::Region& body) {
   if (body.empty() || body.front().empty()) return op->emitOpError("needs a body that ends in sdy.return");
@@ -97,8 +89,8 @@ llvm::LogicalResult MeshOp::verify() {
   return wrong.empty() ? mlir::success() : emitOpError(wrong);
 }
 
-llvm::LogicalResult ShardingConstraintOp::verify() { return VerifySharding(*this, getSharding(), getType()); }
-llvm::LogicalResult ReshardOp::verify() { return VerifySharding(*this, getSharding(), getType()); }
+llvm::LogicalResult ShardingConstraintOp::verify() { return VerifyRank(*this, getSharding(), getType()); }
+llvm::LogicalResult ReshardOp::verify() { return VerifyRank(*this, getSharding(), getType()); }
 
 mlir::ParseResult ManualComputationOp::parse(mlir::OpAsmParser& parser, mlir::OperationState& state) {
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
@@ -143,10 +135,10 @@ llvm::LogicalResult ManualComputationOp::verify() {
                                << " results";
   }
   for (auto [sharding, type] : llvm::zip(getInShardings().getShardings(), getTensors().getTypes())) {
-    if (mlir::failed(VerifySharding(*this, sharding, type))) return mlir::failure();
+    if (mlir::failed(VerifyRank(*this, sharding, type))) return mlir::failure();
   }
   for (auto [sharding, type] : llvm::zip(getOutShardings().getShardings(), getResultTypes())) {
-    if (mlir::failed(VerifySharding(*this, sharding, type))) return mlir::failure();
+    if (mlir::failed(VerifyRank(*this, sharding, type))) return mlir::failure();
   }
   if (getBody().getNumArguments() != getTensors().size()) {
     return emitOpError("has a body of ") << getBody().getNumArguments() << " arguments for " << getTensors().size()
