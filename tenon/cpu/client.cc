@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "tenon/base/fork.h"
-#include "tenon/base/log.h"
 #include "tenon/cpu/code.h"
 #include "tenon/cpu/device.h"
 #include "tenon/cpu/executable.h"
@@ -67,6 +66,7 @@ void CpuClient::AddOwnDevices(int num_devices) {
 
 void CpuClient::GivenUp() {
   in_flight_.GiveUp();
+  host::WriteProfilesOrWarn();
   if (job_ == nullptr || !CheckNotForked().ok()) return;
   // What the others wait for is still sent; who waits for a process that will not come is not waited for.
   const auto until = std::chrono::steady_clock::now() + policy::kLeaveJob;
@@ -101,9 +101,7 @@ std::pair<std::vector<int>, compiler::Processes> CpuClient::ProcessesOf(
   return {std::move(nodes), std::move(processes)};
 }
 
-CpuClient::~CpuClient() {
-  if (const Status s = host::WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
-}
+CpuClient::~CpuClient() { host::WriteProfilesOrWarn(); }
 
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(Setup setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());

@@ -21,10 +21,6 @@ struct ProfileLog {
   std::vector<std::shared_ptr<runtime::Profile>> profiles;
 };
 
-void WriteAtExit() {
-  if (const Status s = WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
-}
-
 /// Leaked: programs may run while the process ends. Null when nobody asked for profiles.
 ProfileLog* TheLog() {
   static ProfileLog* const log = []() -> ProfileLog* {
@@ -32,7 +28,7 @@ ProfileLog* TheLog() {
     if (file == nullptr || *file == '\0') return nullptr;
     auto* made = new ProfileLog;
     made->file = file;
-    std::atexit(WriteAtExit);
+    std::atexit(WriteProfilesOrWarn);
     return made;
   }();
   return log;
@@ -63,6 +59,10 @@ Status WriteProfiles() {
   if (out) return OkStatus();
   return InvalidArgument(
       fmt::format("TENON_PROFILE is '{}', wanted a file that can be written: {}", log->file, std::strerror(errno)));
+}
+
+void WriteProfilesOrWarn() {
+  if (const Status s = WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
 }
 
 }  // namespace tenon::host

@@ -19,6 +19,9 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kLineWords = kLineBytes / 4;
 // Columns of a task, so that a strip of C, which `finish` gets, has at most 64 KiB.
 constexpr int64_t kMaxTaskCols = 1024;
+// Of a B that few rows are multiplied with: tasks take so much of it, panel after panel, that each of its columns is
+// read from end to end.
+constexpr int64_t kPanelTaskBytes = 256 << 10;
 // Bytes of packed B that exist at once.
 constexpr int64_t kMaxSharedBytes = int64_t{32} << 20;
 // Rows of a copied strip lie this much further apart than they are long, so that they fall into different sets of L1.
@@ -184,7 +187,7 @@ Cut CutOf(const Settled& p) {
   if (streams) cut.kc = EvenPiece(s.k, kStreamedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
-  cut.ahead = streams && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
+  cut.ahead = StreamsB(p) && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
@@ -215,6 +218,8 @@ Cut CutOf(const Settled& p) {
       cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, std::max(cols, least_cols), cut.wide_cols));
     }
     if (many_cols) cut.task_cols = std::min(cut.task_cols, EvenPiece(s.n, s.n / kManyTasks, cut.wide_cols));
+    if (!in_place && !streams && s.m <= kFewStrips * mr)
+      cut.task_cols = std::min(cut.task_cols, RoundUp(CeilDiv(kPanelTaskBytes, step_bytes * s.k), nr));
   } else {
     if (!streams && !in_place) CutSlab(p, cut);
     col_blocks = static_cast<double>(CeilDiv(s.n, cut.task_cols));

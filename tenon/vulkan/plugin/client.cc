@@ -7,7 +7,6 @@
 #include <charconv>
 #include <utility>
 
-#include "tenon/base/log.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
 #include "tenon/host/plugin_base.h"
@@ -73,8 +72,11 @@ VulkanClient::VulkanClient(std::shared_ptr<const Instance> instance, std::shared
                                                          &runtime::MemoryLeftBytes)),
       owner_pid_(getpid()) {}
 
-VulkanClient::~VulkanClient() {
-  if (const Status s = host::WriteProfiles(); !s.ok()) Log(LogLevel::kWarning, std::string(s.message()));
+VulkanClient::~VulkanClient() { host::WriteProfilesOrWarn(); }
+
+void VulkanClient::GivenUp() {
+  in_flight_.GiveUp();
+  host::WriteProfilesOrWarn();
 }
 
 Result<plugin::Ref<plugin::Client>> VulkanClient::Create(const Setup& setup) {

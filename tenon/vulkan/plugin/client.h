@@ -46,7 +46,7 @@ class VulkanClient final : public plugin::Client {
                                                             const plugin::CompileOptions* options) override;
   void Schedule(std::function<void()> work) override;
   size_t inline_copy_limit() const override { return host::policy::kInlineCopyBytes; }
-  void GivenUp() override { in_flight_.GiveUp(); }
+  void GivenUp() override;
 
   host::InFlight& in_flight() { return in_flight_; }
   /// For what runs on the host.

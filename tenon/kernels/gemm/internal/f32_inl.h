@@ -52,9 +52,10 @@ inline Word LoadWord(const void* p) {
 template <int kNr>
 void PackWordColumns(const char* src, int64_t col_stride_bytes, int64_t steps, int cols, Word* dst) {
   constexpr int kLanes = Vec::kLanes;
-  int64_t q = 0;
-  for (; q + kLanes <= steps; q += kLanes) {
-    for (int j = 0; j < kNr; j += kLanes) {
+  const int64_t whole = steps / kLanes * kLanes;
+  // As few columns at once as a vector has lanes: the hardware does not see where more of them go on.
+  for (int j = 0; j < kNr; j += kLanes) {
+    for (int64_t q = 0; q < whole; q += kLanes) {
       Vec::Reg r[kLanes];
 #pragma clang loop unroll(full)
       for (int i = 0; i < kLanes; ++i) {
@@ -66,7 +67,7 @@ void PackWordColumns(const char* src, int64_t col_stride_bytes, int64_t steps, i
       for (int i = 0; i < kLanes; ++i) Vec::Store(F32Ops::F(dst + (q + i) * kNr + j), r[i]);
     }
   }
-  for (; q < steps; ++q) {
+  for (int64_t q = whole; q < steps; ++q) {
     for (int j = 0; j < cols; ++j) dst[q * kNr + j] = LoadWord(src + j * col_stride_bytes + 4 * q);
     for (int j = cols; j < kNr; ++j) dst[q * kNr + j] = 0;
   }

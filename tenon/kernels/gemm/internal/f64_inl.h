@@ -24,8 +24,37 @@ inline void PackAF64(const void* src, int64_t row_stride, int64_t k_stride, int 
   }
 }
 
+// Four columns of four neighbours along k as four rows.
+inline void TurnFour(const double* from, int64_t col_stride, double* to, int64_t row_stride) {
+  using Four = double __attribute__((vector_size(32), aligned(8)));
+  const auto col = [&](int j) { return *reinterpret_cast<const Four*>(from + j * col_stride); };
+  const Four a = col(0), b = col(1), c = col(2), d = col(3);
+  const Four ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  const Four cd_even = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  const auto row = [&](int q) -> Four& { return *reinterpret_cast<Four*>(to + q * row_stride); };
+  row(0) = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
+  row(1) = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
+  row(2) = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
+  row(3) = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+}
+
+// Whole columns along which k runs, each read from end to end.
 template <int kNr>
-void PackBF64(const BPanels& b) {
+void PackColumnsF64(const double* src, int64_t col_stride, int64_t k, double* dst) {
+  constexpr int kAtOnce = kNr < 8 ? kNr : 8;
+  const int64_t whole = k / 4 * 4;
+  for (int j = 0; j < kNr; j += kAtOnce) {
+    for (int64_t q = 0; q < whole; q += 4) {
+      for (int i = j; i < j + kAtOnce; i += 4) TurnFour(src + i * col_stride + q, col_stride, dst + q * kNr + i, kNr);
+    }
+  }
+  for (int64_t q = whole; q < k; ++q) {
+    for (int j = 0; j < kNr; ++j) dst[q * kNr + j] = src[j * col_stride + q];
+  }
+}
+
+template <int kNr>
+void PackAnyF64(const BPanels& b) {
   const double* const src = static_cast<const double*>(b.src);
   // Eight steps at a time, so that columns that are rows in memory are read by whole cache lines.
   for (int64_t q0 = 0; q0 < b.k; q0 += 8) {
@@ -45,6 +74,24 @@ void PackBF64(const BPanels& b) {
       }
     }
   }
+}
+
+template <int kNr>
+void PackBF64(const BPanels& b) {
+  const double* const src = static_cast<const double*>(b.src);
+  if (b.k_stride == 1 && b.col_stride != 1) {
+    const int64_t panels = b.cols / kNr;
+    for (int64_t i = 0; i < panels; ++i) {
+      double* const to = reinterpret_cast<double*>(b.dst + i * b.panel_stride);
+      PackColumnsF64<kNr>(src + i * kNr * b.col_stride, b.col_stride, b.k, to);
+    }
+    BPanels rest = b;
+    rest.src = src + panels * kNr * b.col_stride;
+    rest.dst += panels * b.panel_stride;
+    rest.cols -= panels * kNr;
+    return PackAnyF64<kNr>(rest);
+  }
+  PackAnyF64<kNr>(b);
 }
 
 }  // namespace
