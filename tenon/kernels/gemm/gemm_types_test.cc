@@ -319,6 +319,9 @@ TEST_P(GemmTypesTest, Layouts) {
 TEST_P(GemmTypesTest, Blocks) {
   CheckAll({.m = 20, .n = 70, .k = 530, .b_turned = true, .c_turned = true, .accumulate = true}, 2);
   CheckAll({.m = 300, .n = 66, .k = 41}, 2);
+  // Whole panels of columns along which k runs, aligned to no more than elements.
+  CheckAll({.m = 24, .n = 70, .k = 23, .b_turned = true});
+  CheckAll({.m = 2, .n = 70, .k = 23, .b_turned = true});
   CheckAll({.m = 300, .n = 1, .k = 77}, 2);
   CheckAll({.m = 1, .n = 300, .k = 99}, 2);
   const Case deep{.m = 16, .n = 50, .k = 1703};

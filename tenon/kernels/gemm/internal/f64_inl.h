@@ -26,16 +26,20 @@ inline void PackAF64(const void* src, int64_t row_stride, int64_t k_stride, int 
 
 // Four columns of four neighbours along k as four rows.
 inline void TurnFour(const double* from, int64_t col_stride, double* to, int64_t row_stride) {
-  using Four = double __attribute__((vector_size(32), aligned(8)));
-  const auto col = [&](int j) { return *reinterpret_cast<const Four*>(from + j * col_stride); };
+  using Four = double __attribute__((vector_size(32)));
+  const auto col = [&](int j) {
+    Four four;
+    __builtin_memcpy(&four, from + j * col_stride, sizeof(four));
+    return four;
+  };
   const Four a = col(0), b = col(1), c = col(2), d = col(3);
   const Four ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
   const Four cd_even = __builtin_shufflevector(c, d, 0, 4, 2, 6), cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-  const auto row = [&](int q) -> Four& { return *reinterpret_cast<Four*>(to + q * row_stride); };
-  row(0) = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
-  row(1) = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
-  row(2) = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
-  row(3) = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+  const auto put = [&](int q, Four four) { __builtin_memcpy(to + q * row_stride, &four, sizeof(four)); };
+  put(0, __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5));
+  put(1, __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5));
+  put(2, __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7));
+  put(3, __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7));
 }
 
 // Whole columns along which k runs, each read from end to end.
