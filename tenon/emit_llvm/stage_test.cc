@@ -986,6 +986,45 @@ TEST_P(Stages, OffsetsOfGathersInAnyWidth) {
   }
 }
 
+// Rows of every length and type by keys of every kind: those that registers hold are permuted. The last row ends where
+// the memory does; keys may be wider than the row is long, and what is beyond it is never read.
+TEST_P(Stages, LanesTakeElementsOfAShortRowByKeys) {
+  const struct {
+    std::string type, bounded;
+  } keys[] = {{"s32", "%1 = s32 const 0\n  %2 = s32 max %0, %1\n  %3 = s32 const LAST\n  %4 = s32 min %2, %3\n"},
+              {"s64", "%1 = s64 const 0\n  %2 = s64 max %0, %1\n  %3 = s64 const LAST\n  %4 = s64 min %2, %3\n"},
+              {"u8", "%1 = u8 const LENGTH\n  %2 = u8 rem %0, %1\n  %3 = u8 const 0\n  %4 = u8 or %2, %3\n"},
+              {"u32", "%1 = u32 const LENGTH\n  %2 = u32 rem %0, %1\n  %3 = u32 const 255\n  %4 = u32 and %2, %3\n"}};
+  for (const std::string data : {"u8", "pred", "bf16", "s16", "f32", "s32", "f64", "u64"}) {
+    for (const int64_t length : {1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 65, 128, 200, 255}) {
+      for (const auto& key : keys) {
+        for (const bool known : {true, false}) {
+          std::string text =
+              "kernel v1 params 1 outer 1 {\n  dim d0 parallel 3\n  dim d1 parallel 77\n  buffer b0 arg KEY [77] "
+              "stride "
+              "[1]\n  buffer b1 arg DATA [3, EXTENT] stride [EXTENT, 1]\n  buffer b2 out DATA [3, 77] stride [77, 1]\n"
+              "  read r0 = b0[d1]\n  %0 = KEY read r0\n  " +
+              key.bounded +
+              "  read r1 = b1[d0, %4]\n  %5 = DATA read r1\n  stage (d1) {\n    store b2[d0, d1] = %5\n  }\n"
+              "  split (d0) grain 1\n}\n";
+          const auto set = [&](const std::string& name, const std::string& value) {
+            for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+              text.replace(at, name.size(), value);
+          };
+          set("KEY", key.type);
+          set("DATA", data);
+          set("EXTENT", known ? std::to_string(length) : "p0");
+          set("LENGTH", std::to_string(length));
+          set("LAST", std::to_string(length - 1));
+          const Result<kir::Kernel> kernel = kir::Parse(text);
+          ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+          Expect(*kernel, {.params = {length}});
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Stages, ShortLoopsRunFourVectorsAtOnce) {
   // As many points as leave every number of vectors, and part of one, for the last pass; extents known and not.
   for (const std::string type : {"f32", "f64", "s32", "s64"}) {

@@ -648,6 +648,8 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   const auto done = [&](const char* step) {
     if (checks != nullptr) checks->After(step, k);
   };
+  ShortenPlaces(k);
+  DropDead(k);
   DecideSplit(k, target);
   // One piece needs no order of its points, which leaves the choice of loops and lanes to code generation.
   if (kir::SplitTotal(k, nullptr) <= k.split.grain.baked) k.split = {};

@@ -11,4 +11,9 @@ namespace tenon::compiler {
 /// their bits. Sizes must be baked. Leaves nodes behind that nothing uses.
 void SimplifyIntegers(kir::Kernel& kernel);
 
+/// Places that data decide become the numbers that they were read or computed as, where conversions and clamps on the
+/// way leave these as they are: lanes of narrow numbers are more. What bounds them must be their types and masks, which
+/// whoever checks where kernels from outside reach sees. The last of the passes that ask about places.
+void ShortenPlaces(kir::Kernel& kernel);
+
 }  // namespace tenon::compiler

@@ -41,6 +41,7 @@ std::vector<int32_t> Results(const kir::Kernel& k, std::vector<int32_t> in, size
 
 void Simplify(kir::Kernel& k) {
   SimplifyIntegers(k);
+  ShortenPlaces(k);
   DropDead(k);
 }
 
@@ -91,6 +92,29 @@ kir::Kernel Floors(int64_t n, int32_t by) {
         {.buf = out, .at = {kir::AtOffset(Size::Of(row++)), kir::At(i)}, .guard = {}, .value = value});
   b.AddStage(stage);
   return b.Finish();
+}
+
+// What a byte asks for is asked for by the byte, where a clamp cannot change it; by the clamped number where it can.
+TEST(Integers, PlacesAreAskedForByTheNarrowestNumber) {
+  for (const int64_t last : {254, 255, 300}) {
+    kir::KernelBuilder b;
+    const kir::DimId i = b.AddDim(Size::Of(9));
+    const kir::Buf keys = b.AddDense(kir::BufKind::kArg, DType::kU8, {9}),
+                   table = b.AddDense(kir::BufKind::kArg, s32, {last + 1}),
+                   out = b.AddDense(kir::BufKind::kOut, s32, {9});
+    const Val key = b.Convert(DType::kS64, b.Convert(s32, b.Read(keys, {kir::At(i)})));
+    const Val place = b.Min(b.Max(key, b.ConstS64(0)), b.ConstS64(last));
+    kir::Stage stage;
+    stage.dims = {i};
+    stage.stores.push_back(
+        {.buf = out, .at = {kir::At(i)}, .guard = {}, .value = b.Read(table, {kir::AtStart(place)})});
+    b.AddStage(stage);
+    kir::Kernel k = b.Finish();
+    Simplify(k);
+    EXPECT_TRUE(kir::Verify(k).ok()) << kir::Verify(k).ToString();
+    EXPECT_EQ(Has(k, Op::kConvert), last < 255) << kir::Print(k);
+    EXPECT_EQ(Has(k, Op::kMin), last < 255) << kir::Print(k);
+  }
 }
 
 TEST(Integers, RemaindersThatRoundDown) {

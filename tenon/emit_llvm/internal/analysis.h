@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/kir/kir.h"
+#include "tenon/kir/ranges.h"
 
 namespace tenon::emit_llvm {
 
@@ -36,9 +37,10 @@ class Analysis {
   explicit Analysis(const kir::Kernel& kernel);
 
   const kir::Kernel& kernel;
-  std::vector<kir::DimMask> deps;       ///< Per node: the dims that its value depends on.
-  std::vector<uint8_t> buffer_mutable;  ///< Per buffer: the kernel may write it, directly or under another name.
-  std::vector<Access> reads;            ///< Per Kernel::reads.
+  std::vector<kir::DimMask> deps;         ///< Per node: the dims that its value depends on.
+  std::vector<kir::IntegerRange> ranges;  ///< Per node.
+  std::vector<uint8_t> buffer_mutable;    ///< Per buffer: the kernel may write it, directly or under another name.
+  std::vector<Access> reads;              ///< Per Kernel::reads.
 
   /// Nodes that evaluating `roots` needs, ascending. Does not look through kReduced and kCarried.
   std::vector<kir::Val> Needed(const std::vector<kir::Val>& roots) const;

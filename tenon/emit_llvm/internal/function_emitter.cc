@@ -27,6 +27,7 @@ FunctionEmitter::FunctionEmitter(const Analysis& analysis, isa::IsaLevel isa, ll
   values_.resize(kMaxCopies * k_.nodes.size());
   splats_.resize(kMaxCopies * k_.nodes.size());
   pairs_.resize(kMaxCopies * k_.reads.size());
+  rows_.resize(k_.reads.size());
   params_.resize(k_.num_params);
   buffers_.resize(k_.buffers.size());
   accesses_ = an_.reads;

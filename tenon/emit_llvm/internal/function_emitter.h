@@ -17,6 +17,8 @@
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/plan_stage.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
+#include "tenon/emit_llvm/internal/tables.h"
+#include "tenon/emit_llvm/policy.h"
 
 namespace tenon::emit_llvm {
 
@@ -165,6 +167,16 @@ class FunctionEmitter {
   void EmitStreamingStores(const std::vector<const kir::Store*>& stores, unsigned copies);
   /// Both components of a complex element that are stored together.
   bool EmitPairedStore(const kir::Store& real, const kir::Store& imaginary, unsigned copy);
+  /// What the lanes find in a row that registers hold (tables.cc); null where they do not.
+  Value* TableRead(kir::Val v, unsigned copy);
+  /// The registers of the row, where it is the same in all vectors of the loop that is about to be opened.
+  void PrecomputeRow(kir::Val v);
+  bool RowServesCopies(size_t read) const;
+  /// Those that begin at `pointer`.
+  Values RowOf(const Table& table, size_t read, Value* pointer);
+  /// Of each lane the element of two registers that its key counts (of `low` alone at AVX2), which may have higher
+  /// bits.
+  Value* Permuted(Value* low, Value* high, Value* keys);
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);
@@ -399,6 +411,7 @@ class FunctionEmitter {
   std::vector<ResultUndo> result_undo_;
   /// Makes the values of an id known until the enclosing scope ends.
   void SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values);
+  std::vector<std::array<Value*, policy::kMostNarrowTableRegisters>> rows_;  ///< Per read: RowOf, or null.
   std::vector<std::array<Value*, 2>> pairs_;  ///< Per read and copy: both components, as loaded, in two vectors.
 };
 

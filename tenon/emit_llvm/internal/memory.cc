@@ -552,6 +552,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
     }
   }
   if (EmitTileRead(v) || EmitGroupRead(v, copy)) return values_[Slot(v, copy)];
+  if (Value* const found = TableRead(v, copy)) return found;
   const Guarded guarded = GuardsOf(access, copy, true);
   Value* guard = GuardMask(guarded);
   if (auto* known = llvm::dyn_cast_or_null<llvm::Constant>(guard)) {

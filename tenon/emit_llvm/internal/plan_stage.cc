@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 
 #include "tenon/emit_llvm/internal/interleave.h"
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
+#include "tenon/emit_llvm/internal/tables.h"
 #include "tenon/emit_llvm/policy.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/math.h"
@@ -51,6 +53,17 @@ int PartBytes(const kir::Kernel& kernel, kir::Buf buf) {
   return ByteWidth(IsComplex(type) ? RealPartOf(type) : type);
 }
 
+/// Of one vector whose lanes lie apart.
+double LaneMoveCost(const Analysis& an, const Access& access, DimId v, unsigned lanes, isa::IsaLevel isa) {
+  const std::less<const Access*> before;
+  const Access* const first = an.reads.data();
+  if (!before(&access, first) && before(&access, first + an.reads.size())) {
+    if (const auto table = TableOf(an, static_cast<size_t>(&access - first), v, lanes, isa))
+      return TableCost(*table, lanes);
+  }
+  return target::StridedMove(PartBytes(an.kernel, access.buf), static_cast<int>(lanes), isa::VectorBytes(isa));
+}
+
 /// Cycles of moving all of `accesses` for one vector along `v`: groups of neighbours together (stores when nothing of
 /// them is left out), the rest one by one. `contiguous`: set when some of it moves as whole vectors.
 double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, bool stores, DimId v, unsigned lanes,
@@ -71,7 +84,7 @@ double MoveCost(const Analysis& an, const std::vector<const Access*>& accesses, 
       strided.push_back(access);
       one_by_one += target::StridedMove(bytes, n, vector_bytes);
     } else {
-      cost += c == kStrided   ? target::StridedMove(bytes, n, vector_bytes)
+      cost += c == kStrided   ? LaneMoveCost(an, *access, v, lanes, isa)
               : c == kUniform ? c
                               : c * target::Registers(bytes, n, vector_bytes);
     }

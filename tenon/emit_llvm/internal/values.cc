@@ -188,6 +188,7 @@ void FunctionEmitter::PrecomputeCopies(const NodeList& needed, unsigned first, u
 void FunctionEmitter::PrecomputeSplats(const NodeList& needed) {
   for (Val v : needed) {
     if (!IsVector(v)) continue;
+    if (k_.nodes[v].op == Op::kRead) PrecomputeRow(v);
     for (Val in : k_.nodes[v].in) {
       if (IsVector(in) || (an_.deps[in] & CopyDims()) != 0 || !Available(in, 0)) continue;
       if (k_.nodes[in].op == Op::kConst) continue;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/kir/ranges.h"
 #include "tenon/kir/walk.h"
 #include "tenon/plan/plan.h"
 #include "tenon/runtime/policy.h"
@@ -74,7 +75,7 @@ class Checker {
  public:
   Checker(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach,
           const std::optional<TileOf>& tile)
-      : k_(kernel), params_(params), reach_(reach), tile_(tile) {}
+      : k_(kernel), params_(params), reach_(reach), tile_(tile), key_ranges_(kir::RangeRules(kernel).OfAll()) {}
 
   Status All() {
     if (!tile_ && params_.size() < k_.num_params) return InvalidArgument("too few parameters");
@@ -385,6 +386,28 @@ class Checker {
       if (!seen[v] || k_.nodes[v].op != kir::Op::kRead) continue;
       const kir::Read& r = k_.reads[k_.nodes[v].attr];
       TENON_RETURN_IF_ERROR(CheckAccess(r.buf, r.at, r.guard));
+      TENON_RETURN_IF_ERROR(CheckRows(r));
+    }
+    return OkStatus();
+  }
+
+  /// Code may read all of a row that it takes elements of by keys, as far as the keys' range and the row go.
+  Status CheckRows(const kir::Read& r) {
+    for (size_t i = 0; r.guard.empty() && i < r.at.size(); ++i) {
+      const kir::Axis& axis = r.at[i];
+      const kir::Size &stride = k_.buffers[r.buf].stride[i], &extent = k_.buffers[r.buf].extent[i];
+      if (axis.start == kir::kNone || !axis.terms.empty() || axis.offset.is_param() || stride != kir::Size::Of(1))
+        continue;
+      const std::optional<int64_t> keys = kir::KeysOf(key_ranges_[axis.start]);
+      if (!keys) continue;
+      const Wide row = Known(extent) ? Exact(extent) - axis.offset.baked : Wide{*keys};
+      SmallVector<kir::Axis, 4> at = r.at;
+      at[i].start = kir::kNone;
+      TENON_RETURN_IF_ERROR(CheckAccess(r.buf, at, {}));
+      const auto last = static_cast<int64_t>(std::clamp<Wide>(row, 1, *keys)) - 1;
+      if (__builtin_add_overflow(axis.offset.baked, last, &at[i].offset.baked))
+        return InvalidArgument("a row begins beyond all memory");
+      TENON_RETURN_IF_ERROR(CheckAccess(r.buf, at, {}));
     }
     return OkStatus();
   }
@@ -438,6 +461,7 @@ class Checker {
   std::span<const int64_t> params_;
   std::span<const Reach> reach_;
   const std::optional<TileOf>& tile_;
+  const std::vector<kir::IntegerRange> key_ranges_;  // By node, as code knows them.
   std::vector<Interval> dims_;
   std::vector<Wide> local_elements_;
   std::vector<Fact> standing_;

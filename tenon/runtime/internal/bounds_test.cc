@@ -95,6 +95,32 @@ TEST(Bounds, StartsFromDataMustBeClamped) {
   EXPECT_EQ(start(false, true, 7), Code::kInvalidArgument);
 }
 
+// Code that keeps short rows in registers reads all of them, as far as extents and what bounds the keys say; a
+// parameter, which the code does not know, is no such bound.
+TEST(Bounds, RowsThatAreReadByKeysAreThereToTheirEnd) {
+  const auto read = [](int64_t row, int64_t memory) {
+    Case c;
+    const kir::Buf table = c.b.AddDense(kir::BufKind::kArg, DType::kF32, {row});
+    const kir::Val bits =
+        c.b.And(c.b.Convert(DType::kS64, c.b.Read(c.in, {kir::At(c.i)})), c.b.Const(DType::kS64, int64_t{255}));
+    c.b.kernel().num_params = 1;
+    kir::Axis at;
+    const kir::Val bounded = c.b.Min(bits, c.b.Emit(kir::Op::kParam, DType::kS64, {}));
+    at.start = c.b.Max(bounded, c.b.Const(DType::kS64, int64_t{0}));
+    c.stage.stores.push_back({c.out, {kir::At(c.i)}, {}, c.b.Read(table, {at})});
+    c.b.AddStage(c.stage);
+    const kir::Kernel k = c.b.Finish();
+    EXPECT_TRUE(kir::Verify(k).ok()) << kir::Verify(k).ToString();
+    const Reach reach[] = {{0, 32}, {0, 32}, {0, 4 * memory}};
+    const int64_t params[] = {9};
+    return CheckBounds(k, params, reach, std::nullopt).code();
+  };
+  EXPECT_EQ(read(10, 10), Code::kOk);
+  EXPECT_EQ(read(300, 256), Code::kOk);
+  EXPECT_EQ(read(300, 255), Code::kInvalidArgument);
+  EXPECT_EQ(read(10, 9), Code::kInvalidArgument);
+}
+
 TEST(Bounds, GuardsOfAValueHoldForSumsAndMultiplesOfIt) {
   // in[7 - 2x] where 0 <= x < limit, x read from memory: as a reversed view of a dynamic slice reads.
   const auto reversed = [](int64_t limit, bool wraps) {

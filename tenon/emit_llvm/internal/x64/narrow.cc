@@ -186,6 +186,17 @@ Value* ShortClamp(Instruction& inst) {
   return b.CreateZExt(clamped, inst.getType());
 }
 
+/// What is made longer and then shorter, at once.
+Value* ShortTrunc(Instruction& inst) {
+  if (!isa<llvm::TruncInst>(inst)) return nullptr;
+  auto* longer = dyn_cast<llvm::CastInst>(inst.getOperand(0));
+  if (longer == nullptr || !(isa<llvm::SExtInst>(longer) || isa<llvm::ZExtInst>(longer))) return nullptr;
+  llvm::IRBuilder<> b(&inst);
+  Value* const from = longer->getOperand(0);
+  return isa<llvm::SExtInst>(longer) ? b.CreateSExtOrTrunc(from, inst.getType())
+                                     : b.CreateZExtOrTrunc(from, inst.getType());
+}
+
 /// A comparison with a constant that the other operand's range decides.
 Value* KnownComparison(Instruction& inst) {
   auto* cmp = dyn_cast<llvm::ICmpInst>(&inst);
@@ -251,6 +262,7 @@ bool CollectTerms(llvm::IRBuilder<>& b, Value* v, int64_t factor, llvm::SmallVec
 Value* Narrowed(Instruction& inst) {
   Value* other = KnownComparison(inst);
   if (other == nullptr) other = NarrowClamp(inst);
+  if (other == nullptr) other = ShortTrunc(inst);
   return other != nullptr ? other : ShortClamp(inst);
 }
 

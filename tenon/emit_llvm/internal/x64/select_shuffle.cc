@@ -48,6 +48,10 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
       }
     }
   }
+  if (from.parts == 1 && to.parts == 1 && one_source && to.lanes > from.lanes && run_from(0) &&
+      from.lanes * from.bits >= 128) {
+    return Alias(shuffle, {One(shuffle.getOperand(0))});  // What lies above is nobody's.
+  }
   if (from.parts == 2 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
     if (run_from(0)) return Alias(shuffle, {Get(shuffle.getOperand(0))[0]});
     if (run_from(lanes)) return Alias(shuffle, {Get(shuffle.getOperand(0))[1]});
@@ -187,6 +191,30 @@ void Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
     m.vvvv = a;
     m.rm = b;
     m.tied = indices;
+  }
+  Add(m);
+}
+
+void Selector::PermuteByKeys(const llvm::IntrinsicInst& call) {
+  const Shape s = ShapeOf(call.getType());
+  if (failed_ || s.kind != Shape::Kind::kVector || s.parts != 1) {
+    Fail();
+    return;
+  }
+  const Reg to = Result(call)[0], low = One(call.getArgOperand(0)), keys = One(call.getArgOperand(1));
+  if (avx2_) return RvmTo(to, op::Vex(2, 1, 0, 0x16), s, keys, low);  // vpermps
+  const Reg high = One(call.getArgOperand(2));
+  const bool words = s.bits == 16;
+  Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
+  if (low == high && (words || s.len > 0)) {
+    m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
+    m.vvvv = keys;
+    m.rm = low;
+  } else {
+    m.op = words ? op::Evex(2, 1, 1, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
+    m.vvvv = low;
+    m.rm = high;
+    m.tied = keys;
   }
   Add(m);
 }
