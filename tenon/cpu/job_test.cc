@@ -149,6 +149,41 @@ TEST(Job, ProgramsOfSeveralProcessesComputeWhatOneComputes) {
   }
 }
 
+// The table of values moves as it grows, at whichever op that is: here one that passes a value on.
+TEST(Job, ValuesArePassedOnHoweverManyThereAre) {
+  const std::vector<float> a = Numbers(72, 1);
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  for (const Status& s : InThreads(2, [&](int node) -> Status {
+         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+         TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+         for (const bool even : {false, true}) {
+           std::string body = even ? "  %v0 = stablehlo.add %a, %b : tensor<12x6xf32>\n"
+                                   : "  %o = stablehlo.subtract %a, %b : tensor<12x6xf32>\n"
+                                     "  %v0 = stablehlo.add %o, %b : tensor<12x6xf32>\n";
+           constexpr int kSteps = 120;
+           for (int i = 0; i < kSteps; ++i) {
+             body += fmt::format(
+                 "  %p{0} = sdy.propagation_barrier %v{0} allowed_direction=NONE : tensor<12x6xf32>\n"
+                 "  %v{1} = stablehlo.negate %p{0} : tensor<12x6xf32>\n",
+                 i, i + 1);
+           }
+           body += fmt::format(
+               "  %s = stablehlo.negate %v{} : tensor<12x6xf32>\n"
+               "  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [0] : "
+               "(tensor<12x6xf32>, tensor<f32>) -> tensor<6xf32>",
+               kSteps);
+           std::vector<float> part = Part(a, node, 2);
+           TENON_ASSIGN_OR_RETURN(const Values got, RunOn(*client, Program(body.c_str(), 2), 2,
+                                                          {part, std::vector<float>(part.size(), 0.0f)}));
+           for (float& v : part) v = -v;
+           if (got[0] != part) return DataLoss(fmt::format("process {} has other values", node));
+         }
+         return OkStatus();
+       })) {
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+}
+
 /// %p's parts are the processes' own; of %x, cut by rows, they get the partial values of a reduction over them.
 std::string PartialProgram(const char* op, const char* kind, int start, const char* body) {
   const auto partial = fmt::format("[{{}}], unreduced={}{{\"x\"}}", kind);

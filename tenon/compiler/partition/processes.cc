@@ -215,6 +215,13 @@ class Partitioner {
 
   void Set(mlir::Value v, Held held) { held_[v] = {std::move(held)}; }
 
+  // The result is the operand, in all of its ways: a copy of them, since they move where the result makes the table
+  // grow.
+  void PassOn(mlir::Operation* op) {
+    Ways ways = held_[op->getOperand(0)];
+    held_[op->getResult(0)] = std::move(ways);
+  }
+
   // What is made inside a region is not at hand behind it.
   template <class F>
   Status InRegion(const F& f) {
@@ -277,7 +284,7 @@ class Partitioner {
   Status One(mlir::Operation* op) {
     if (mlir::isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op)) return Constraint(op);
     if (mlir::isa<sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp>(op)) {
-      held_[op->getResult(0)] = held_[op->getOperand(0)];
+      PassOn(op);
       return OkStatus();
     }
     if (mlir::isa<sdy::ShardingGroupOp>(op)) return OkStatus();
@@ -299,7 +306,7 @@ class Partitioner {
   Status Constraint(mlir::Operation* op) {
     const mlir::Value v = op->getOperand(0);
     if (!TypeOf(v)) {
-      held_[op->getResult(0)] = held_[v];
+      PassOn(op);
       return OkStatus();
     }
     const Cuts made = Made(v).cuts;
