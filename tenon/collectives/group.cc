@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace tenon::collectives {
@@ -20,7 +21,7 @@ struct Header {
   uint64_t magic = kMagic;
   uint64_t launch = 0;
   uint64_t program_low = 0, program_high = 0;
-  uint64_t moment = 0;
+  uint64_t met = 0;
   uint64_t bytes = 0;
   uint32_t step = 0;
   uint32_t parts = 0;
@@ -34,16 +35,17 @@ using First = std::vector<std::byte>;
 std::string NameOf(const Header& h) { return std::string(h.name, strnlen(h.name, kNameBytes)); }
 
 std::string Describe(const Header& h) {
-  return fmt::format("execution {} of '{}' (fingerprint {:016x}{:016x}), exchange {} (number {}), {} bytes in {} parts",
-                     h.launch, NameOf(h), h.program_high, h.program_low, h.step, h.moment, h.bytes, h.parts);
+  return fmt::format(
+      "execution {} of '{}' (fingerprint {:016x}{:016x}), exchange {} (number {} of these two), {} bytes in {} parts",
+      h.launch, NameOf(h), h.program_high, h.program_low, h.step, h.met, h.bytes, h.parts);
 }
 
-Header HeaderOf(const Tag& tag, uint64_t bytes, uint32_t parts) {
+Header HeaderOf(const Tag& tag, int peer, uint64_t bytes, uint32_t parts) {
   Header h;
   h.launch = tag.launch;
   h.program_low = tag.program.low;
   h.program_high = tag.program.high;
-  h.moment = tag.moment;
+  h.met = tag.met.empty() ? 0 : tag.met[static_cast<size_t>(peer)];
   h.bytes = bytes;
   h.step = tag.step;
   h.parts = parts;
@@ -53,7 +55,7 @@ Header HeaderOf(const Tag& tag, uint64_t bytes, uint32_t parts) {
 
 bool SamePlace(const Header& a, const Header& b) {
   return a.magic == b.magic && a.launch == b.launch && a.program_low == b.program_low &&
-         a.program_high == b.program_high && a.moment == b.moment && a.step == b.step && a.bytes == b.bytes &&
+         a.program_high == b.program_high && a.met == b.met && a.step == b.step && a.bytes == b.bytes &&
          a.parts == b.parts;
 }
 
@@ -140,7 +142,7 @@ Status Group::ExchangeUnguarded(const Tag& tag, std::span<const SendPart> sends,
   std::vector<ReceivePart> first_receives, rest_receives;
   for (auto& [peer, p] : to) {
     p.first.resize(kFirstBytes);
-    const Header h = HeaderOf(tag, p.bytes, p.parts);
+    const Header h = HeaderOf(tag, peer, p.bytes, p.parts);
     std::memcpy(p.first.data(), &h, sizeof(h));
     first_sends.push_back({peer, p.first.data(), kFirstBytes});
   }
@@ -163,7 +165,7 @@ Status Group::ExchangeUnguarded(const Tag& tag, std::span<const SendPart> sends,
   for (const auto& [peer, p] : from) {
     Header got;
     std::memcpy(&got, p.first.data(), sizeof(got));
-    const Header want = HeaderOf(tag, p.bytes, p.parts);
+    const Header want = HeaderOf(tag, peer, p.bytes, p.parts);
     if (SamePlace(got, want)) continue;
     const std::string& name = setup_.names[static_cast<size_t>(peer)];
     if (got.magic != kMagic) return InvalidArgument(fmt::format("{} sent what is no message of Tenon", name));
@@ -220,9 +222,13 @@ Status Group::status() const {
 
 Status Launch::Exchange(uint32_t step, std::span<const SendPart> sends, std::span<const ReceivePart> receives) {
   tag.step = step;
-  const Status status = group->Exchange(tag, sends, receives);
-  ++tag.moment;
-  return status;
+  tag.met.resize(static_cast<size_t>(group->size()), 0);
+  TENON_RETURN_IF_ERROR(group->Exchange(tag, sends, receives));
+  std::set<int> peers;
+  for (const SendPart& s : sends) peers.insert(s.peer);
+  for (const ReceivePart& r : receives) peers.insert(r.peer);
+  for (const int peer : peers) ++tag.met[static_cast<size_t>(peer)];
+  return OkStatus();
 }
 
 }  // namespace tenon::collectives

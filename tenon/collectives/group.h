@@ -20,7 +20,9 @@ struct Tag {
   Hash128 program;      ///< Equal in all processes for one program.
   std::string name;     ///< Of the program, for messages.
   uint32_t step = 0;    ///< Number of the exchange in the program.
-  uint64_t moment = 0;  ///< How many exchanges the execution has done before.
+  /// By member: how many exchanges the execution has had with it before. Each pair counts its own, since who has no
+  /// part of an exchange knows nothing of it. Empty: none.
+  std::vector<uint64_t> met = {};
 };
 
 /// A clique of processes that run programs together. Every message carries its tag and byte count, and both are checked

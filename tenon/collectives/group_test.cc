@@ -164,6 +164,16 @@ class Engines : public ::testing::TestWithParam<EngineCase> {
   std::unique_ptr<Engine> engine_;
 };
 
+/// Exchange `step` of a run, of a byte each way, with `peer` alone.
+Status Swap(Launch& launch, uint32_t step, int peer) {
+  const auto out = static_cast<std::byte>(step);
+  std::byte in{};
+  const SendPart send{peer, &out, 1};
+  const ReceivePart receive{peer, &in, 1};
+  TENON_RETURN_IF_ERROR(launch.Exchange(step, {&send, 1}, {&receive, 1}));
+  return in == out ? OkStatus() : DataLoss("another exchange's byte");
+}
+
 TEST_P(Engines, MoveAllSizesBetweenAnyNumber) {
   for (const int members : {1, 2, 3, 5}) {
     for (const Status& s : InThreads(members, [&](int self, Store* store) -> Status {
@@ -174,6 +184,39 @@ TEST_P(Engines, MoveAllSizesBetweenAnyNumber) {
       EXPECT_TRUE(s.ok()) << members << " members: " << s.ToString();
     }
   }
+}
+
+// Rounds of two exchanges between members 0 and 1, of which member 2 knows nothing, and one of each with it.
+TEST_P(Engines, ExchangesMayLeaveMembersOut) {
+  for (const Status& s : InThreads(3, [&](int self, Store* store) -> Status {
+         TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Group> group,
+                                Group::Create(*engine_, SetupOf(3, self, store, Milliseconds(20'000))));
+         Launch launch{group.get(), TagOf("f", 1)};
+         for (int round = 0; round < 3; ++round) {
+           if (self < 2) {
+             TENON_RETURN_IF_ERROR(Swap(launch, 0, 1 - self));
+             TENON_RETURN_IF_ERROR(Swap(launch, 1, 1 - self));
+           }
+           if (self != 1) TENON_RETURN_IF_ERROR(Swap(launch, 2, 2 - self));
+           if (self != 0) TENON_RETURN_IF_ERROR(Swap(launch, 3, 3 - self));
+         }
+         return OkStatus();
+       })) {
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+}
+
+// A loop's exchange looks the same in every round.
+TEST_P(Engines, SameExchangesOfDifferentRoundsAreTold) {
+  const std::vector<Status> outcomes = InThreads(2, [&](int self, Store* store) -> Status {
+    TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Group> group,
+                           Group::Create(*engine_, SetupOf(2, self, store, Milliseconds(20'000))));
+    Launch launch{group.get(), TagOf("f", 1)};
+    TENON_RETURN_IF_ERROR(Swap(launch, 0, 1 - self));
+    if (self == 1) launch.tag.met.clear();
+    return Swap(launch, 0, 1 - self);
+  });
+  for (const Status& s : outcomes) EXPECT_FALSE(s.ok());
 }
 
 TEST_P(Engines, AnotherOrderIsAnErrorThatNamesBothPrograms) {

@@ -184,6 +184,43 @@ TEST(Job, ValuesArePassedOnHoweverManyThereAre) {
   }
 }
 
+// Of the first exchange process 2 knows nothing, nor process 0 of the last one.
+TEST(Job, ExchangesMayLeaveProcessesOut) {
+  const std::string program = R"(sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<2xf32>) {
+    %1 = "stablehlo.collective_permute"(%b) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = stablehlo.add %b, %1 : tensor<2xf32>
+    %3 = "stablehlo.all_reduce"(%2) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %z = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %z : tensor<f32>
+    }) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, use_global_device_ids} : (tensor<2xf32>) -> tensor<2xf32>
+    %4 = stablehlo.add %2, %3 : tensor<2xf32>
+    %5 = "stablehlo.collective_permute"(%4) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<[[1, 2], [2, 1]]> : tensor<2x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %5 : tensor<2xf32>
+  } : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+})";
+  const Values parts = {{1, 2}, {30, 40}, {500, 600}}, want = {{0, 0}, {1032, 1244}, {563, 686}};
+  const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+  for (const Status& s : InThreads(3, [&](int node) -> Status {
+         TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 3, store)));
+         TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+         const auto k = static_cast<size_t>(node);
+         TENON_ASSIGN_OR_RETURN(const Values got, RunOn(*client, program, 3, {parts[k]}));
+         if (got[0] == want[k]) return OkStatus();
+         return DataLoss(fmt::format("process {} has {}", node, fmt::join(got[0], " ")));
+       })) {
+    EXPECT_TRUE(s.ok()) << s.ToString();
+  }
+}
+
 /// %p's parts are the processes' own; of %x, cut by rows, they get the partial values of a reduction over them.
 std::string PartialProgram(const char* op, const char* kind, int start, const char* body) {
   const auto partial = fmt::format("[{{}}], unreduced={}{{\"x\"}}", kind);
