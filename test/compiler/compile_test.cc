@@ -1259,6 +1259,69 @@ TEST(Compile, ManualComputationsTakeTokensAndPartsThatFit) {
   EXPECT_THAT(other.status().ToString(), testing::HasSubstr("the body has tensor<3xf32>"));
 }
 
+// Loops in loops, each with carries of its own, along which `value`, a tensor<4xi32>, comes from inside round by round;
+// `result` gets the outermost's last carry.
+std::string LoopsInLoops(int levels, const std::string& value, const std::string& result) {
+  const std::string t = "tensor<4xi32>";
+  std::string open, close, last = value;
+  for (int k = 0; k < levels; ++k) {
+    open += fmt::format(R"(
+    %z{0} = stablehlo.constant dense<0> : tensor<i32>
+    %a{0} = stablehlo.constant dense<0> : {1}
+    %w{0}:4 = stablehlo.while(%i{0} = %z{0}, %b{0} = %a{0}, %c{0} = %a{0}, %d{0} = %a{0}) : tensor<i32>, {1}, {1}, {1}
+    cond {{
+      %l{0} = stablehlo.constant dense<4> : tensor<i32>
+      %p{0} = stablehlo.compare LT, %i{0}, %l{0}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p{0} : tensor<i1>
+    }} do {{
+      %o{0} = stablehlo.constant dense<1> : tensor<i32>
+      %n{0} = stablehlo.add %i{0}, %o{0} : tensor<i32>)",
+                        levels - 1 - k, t);
+  }
+  for (int k = 0; k < levels; ++k) {
+    close += fmt::format(R"(
+      %s{0} = stablehlo.add %b{0}, {2} : {1}
+      stablehlo.return %n{0}, %s{0}, %b{0}, %c{0} : tensor<i32>, {1}, {1}, {1}
+    }})",
+                         k, t, last);
+    last = fmt::format("%w{}#3", k);
+  }
+  return fmt::format("{}{}\n    {} = stablehlo.negate {} : {}\n", open, close, result, last, t);
+}
+
+// To find which carries differ between devices, or lie cut over processes, loops are looked at several times: those in
+// them must not be as often for each time.
+TEST(Compile, LoopsInLoopsOverSeveralDevicesTakeLittleTime) {
+  constexpr int kLevels = 24;
+  compiler::CompileOptions two = CpuOptions();
+  two.num_partitions = 2;
+  const std::string shift = R"(%q = "stablehlo.collective_permute"(%x) {
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4xi32>) -> tensor<4xi32>)";
+  std::string loops = LoopsInLoops(kLevels, "%q", "%r");
+  loops.insert(loops.find("\n      %s0"), "\n      " + shift);
+  const std::string apart = R"(sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%v: tensor<8xi32>) -> tensor<8xi32> {
+    %m = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"}
+        (%x: tensor<4xi32>) {)" +
+                            loops + R"(
+      sdy.return %r : tensor<4xi32>
+    } : (tensor<8xi32>) -> tensor<8xi32>
+    return %m : tensor<8xi32>
+  })";
+  const auto compiled = Compile(apart, two);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+  const std::string together = R"(sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%v: tensor<4xi32>) -> tensor<4xi32> {
+    %x = sdy.sharding_constraint %v <@mesh, [{"x"}]> : tensor<4xi32>)" +
+                               LoopsInLoops(kLevels, "%x", "%r") + R"(
+    return %r : tensor<4xi32>
+  })";
+  two.processes = {.of_device = {0, 1}, .self = 0};
+  const auto part = Compile(together, two);
+  EXPECT_TRUE(part.ok()) << part.status().ToString();
+}
+
 TEST(Compile, ReadsShardingsOfBeforeShardy) {
   const auto program = [](std::string_view first) {
     return R"(func.func @main(%x: tensor<4x6xf32> {mhlo.sharding = ")" + std::string(first) + R"("})

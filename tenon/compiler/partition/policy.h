@@ -17,8 +17,8 @@ inline constexpr double kBytesPerMovedByte = 10;
 inline constexpr size_t kMaxCandidates = 6;
 /// How often a loop is made anew when its body leaves carries cut that came whole.
 inline constexpr int kLoopTries = 3;
-/// How often a loop is looked at to see which of its carries may differ between devices. Loops in loops multiply that;
-/// what is not known by then may differ, which costs a selection per turn.
+/// How often at a time a loop is looked at to see which of its carries may differ between devices; what is not known by
+/// then may differ, which costs a selection per turn.
 inline constexpr int kMaxLoopVisits = 4;
 
 }  // namespace tenon::compiler::policy

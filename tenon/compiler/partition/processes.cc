@@ -591,6 +591,12 @@ class Partitioner {
       cuts.push_back(Made(v).cuts);
       As(v, cuts.back());
     }
+    // Made before, since a loop around it is made anew: what was found then need not be found again.
+    if (const auto found = found_cuts_.find(loop); found != found_cuts_.end()) {
+      for (size_t i = 0; i < cuts.size(); ++i) {
+        if (IsUncut(cuts[i])) cuts[i] = found->second[i];
+      }
+    }
     for (int attempt = 0;; ++attempt) {
       const Exchanger::Counts counts = x_.counts;
       const auto gathered = gathered_;
@@ -637,6 +643,7 @@ class Partitioner {
       made->erase();
       x_.counts = counts;
       gathered_ = gathered;
+      found_cuts_[loop] = cuts;
     }
   }
 
@@ -829,6 +836,7 @@ class Partitioner {
   mlir::Block* body_ = nullptr;
   llvm::DenseMap<mlir::Value, Ways> held_;
   llvm::DenseMap<mlir::Value, Cuts> wanted_;
+  llvm::DenseMap<mlir::Operation*, std::vector<Cuts>> found_cuts_;  // Of loops' carries.
   std::vector<std::optional<Cuts>> result_cuts_;
   std::set<unsigned> is_stacked_argument_, is_stacked_result_;
   std::vector<Tiling> parameter_tilings_, result_tilings_;

@@ -30,20 +30,23 @@ std::vector<bool> Varying::VisitBlock(mlir::Block& block, const std::vector<bool
 // Carries are taken to be the same for as long as nothing speaks against it.
 void Varying::VisitWhile(mlir::Operation* op) {
   const bool masked = masked_;
-  std::vector<bool> carries;
-  for (mlir::Value v : op->getOperands()) carries.push_back(Has(v));
+  if (loops_around_++ == 0) loops_.clear();
+  Loop& loop = loops_[{calls_, op}];
+  loop.carries.resize(op->getNumOperands(), false);
+  for (size_t i = 0; i < loop.carries.size(); ++i)
+    loop.carries[i] = loop.carries[i] || Has(op->getOperand(static_cast<unsigned>(i)));
   for (int visit = 0;; ++visit) {
-    const bool condition = VisitBlock(op->getRegion(0).front(), carries)[0];
-    const std::vector<bool> yielded = VisitBlock(op->getRegion(1).front(), carries);
-    masked_ = masked_ || condition;
-    std::vector<bool> next = carries;
-    for (size_t i = 0; i < next.size(); ++i)
-      next[i] = carries[i] || yielded[i] || condition || visit >= policy::kMaxLoopVisits;
-    if (next == carries && (visit > 0 || !condition)) break;
-    carries = std::move(next);
+    const Loop before = loop;
+    masked_ = masked || loop.condition;
+    loop.condition = VisitBlock(op->getRegion(0).front(), before.carries)[0] || loop.condition;
+    const std::vector<bool> yielded = VisitBlock(op->getRegion(1).front(), before.carries);
+    for (size_t i = 0; i < yielded.size(); ++i)
+      loop.carries[i] = before.carries[i] || yielded[i] || loop.condition || visit >= policy::kMaxLoopVisits;
+    if (loop == before) break;
   }
   masked_ = masked;
-  for (size_t i = 0; i < carries.size(); ++i) Set(op->getResult(static_cast<unsigned>(i)), carries[i]);
+  --loops_around_;
+  for (size_t i = 0; i < loop.carries.size(); ++i) Set(op->getResult(static_cast<unsigned>(i)), loop.carries[i]);
 }
 
 void Varying::VisitBranches(mlir::Operation* op) {
@@ -86,12 +89,12 @@ void Varying::Visit(mlir::Operation* op) {
   if (masked_ && contents.guarded && !contents.collective) return set_all(true);
   if (contents.collective || contents.device) {
     if (mlir::func::FuncOp callee = Called(op)) {
-      if (depth_ >= kMaxCallDepth) return set_all(true);
+      if (calls_.size() >= kMaxCallDepth) return set_all(true);
       std::vector<bool> arguments;
       for (mlir::Value v : op->getOperands()) arguments.push_back(Has(v));
-      ++depth_;
+      calls_.push_back(op);
       const std::vector<bool> results = VisitBlock(callee.getBody().front(), arguments);
-      --depth_;
+      calls_.pop_back();
       for (size_t i = 0; i < results.size(); ++i) Set(op->getResult(static_cast<unsigned>(i)), results[i]);
       return;
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "llvm/ADT/DenseSet.h"
@@ -38,7 +40,16 @@ class Varying {
   ContentsOf& contents_of_;
   llvm::DenseSet<mlir::Value> values_;
   bool masked_ = false;
-  int depth_ = 0;
+  std::vector<mlir::Operation*> calls_;  ///< That lead to what is visited.
+  /// What varies of a loop: some carries, and whether it goes on. Each visit of the loop around it finds that and more,
+  /// and need not begin anew.
+  struct Loop {
+    std::vector<bool> carries;
+    bool condition = false;
+    friend bool operator==(const Loop&, const Loop&) = default;
+  };
+  std::map<std::pair<std::vector<mlir::Operation*>, mlir::Operation*>, Loop> loops_;  ///< By the calls to them.
+  int loops_around_ = 0;
 };
 
 }  // namespace tenon::compiler
