@@ -221,6 +221,38 @@ func.func @main(%a: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   }
 }
 
+// Drawn numbers are others each time: where they decide how long a loop runs, processes would part ways.
+TEST(Job, RandomNumbersAreTheSameInAllProcesses) {
+  const std::string drawn = R"(  %h = stablehlo.constant dense<1.0> : tensor<f32>
+  %n = stablehlo.constant dense<6> : tensor<1xi64>
+  %s = stablehlo.add %a, %b : tensor<12x6xf32>
+  %r = stablehlo.rng %z, %h, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<6xf32>)";
+  // Along an axis that runs inside of no process, where all run the body.
+  const std::string inside = R"(  %h = stablehlo.constant dense<1.0> : tensor<f32>
+  %n = stablehlo.constant dense<6> : tensor<1xi64>
+  %s = stablehlo.add %a, %b : tensor<12x6xf32>
+  %r = sdy.manual_computation(%z, %h, %n) in_shardings=[<@mesh, []>, <@mesh, []>, <@mesh, [{}]>]
+      out_shardings=[<@mesh, [{}]>] manual_axes={} (%z1: tensor<f32>, %h1: tensor<f32>, %n1: tensor<1xi64>) {
+    %q = stablehlo.rng %z1, %h1, %n1, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<6xf32>
+    sdy.return %q : tensor<6xf32>
+  } : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<6xf32>)";
+  for (const std::string& body : {drawn, inside}) {
+    const std::shared_ptr<collectives::Store> store = collectives::MakeLocalStore();
+    std::vector<std::vector<float>> numbers(2);
+    for (const Status& s : InThreads(2, [&](int node) -> Status {
+           TENON_ASSIGN_OR_RETURN(std::unique_ptr<Job> job, Job::Join(SetupOf(node, 2, store)));
+           TENON_ASSIGN_OR_RETURN(const auto client, CpuClient::Create({1, int64_t{1} << 30, std::move(job)}));
+           const std::vector<float> part(36, 1.0f);
+           TENON_ASSIGN_OR_RETURN(Values got, RunOn(*client, Program(body.c_str(), 2), 2, {part, part}));
+           numbers[static_cast<size_t>(node)] = std::move(got[1]);
+           return OkStatus();
+         })) {
+      EXPECT_TRUE(s.ok()) << s.ToString();
+    }
+    EXPECT_EQ(numbers[0], numbers[1]);
+  }
+}
+
 /// %p's parts are the processes' own; of %x, cut by rows, they get the partial values of a reduction over them.
 std::string PartialProgram(const char* op, const char* kind, int start, const char* body) {
   const auto partial = fmt::format("[{{}}], unreduced={}{{\"x\"}}", kind);

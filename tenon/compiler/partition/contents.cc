@@ -37,6 +37,18 @@ Contents ContentsOf::Of(mlir::Operation* op, int depth) {
   return contents;
 }
 
+bool RunsOnce(mlir::Operation* op) {
+  bool once = false;
+  op->walk([&](mlir::Operation* inner) {
+    auto call = mlir::dyn_cast<stablehlo::CustomCallOp>(inner);
+    once |= call && call.getHasSideEffect();
+    once |=
+        mlir::isa<stablehlo::RngOp, stablehlo::InfeedOp, stablehlo::OutfeedOp, stablehlo::SendOp, stablehlo::RecvOp>(
+            inner);
+  });
+  return once;
+}
+
 mlir::func::FuncOp Called(mlir::Operation* op) {
   mlir::SymbolRefAttr name;
   if (auto call = mlir::dyn_cast<mlir::func::CallOp>(op)) name = call.getCalleeAttr();

@@ -46,6 +46,10 @@ class ContentsOf {
   llvm::DenseMap<mlir::Operation*, Contents> functions_;
 };
 
+/// Whether the op, or one inside of it, must run once however many processes need what it gives: it has effects, or
+/// draws numbers, which are others each time.
+bool RunsOnce(mlir::Operation* op);
+
 /// The function that an op runs: a call's callee, a composite's decomposition; null for other ops and for functions
 /// without a body.
 mlir::func::FuncOp Called(mlir::Operation* op);

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/IRMapping.h"
+#include "tenon/compiler/partition/contents.h"
 #include "tenon/compiler/partition/cuts.h"
 #include "tenon/compiler/partition/exchanger.h"
 #include "tenon/compiler/partition/expand.h"
@@ -293,14 +294,8 @@ class Partitioner {
     if (mlir::isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) return Branches(op);
     if (auto barrier = mlir::dyn_cast<stablehlo::OptimizationBarrierOp>(op)) return Barrier(op);
     if (IsLinearMove(op) && MovePartial(op)) return OkStatus();
-    if (const std::optional<Rule> rule = RuleOf(op); rule && !HasEffects(op)) return ByRule(op, *rule);
+    if (const std::optional<Rule> rule = RuleOf(op); rule && !RunsOnce(op)) return ByRule(op, *rule);
     return OnWhole(op);
-  }
-
-  static bool HasEffects(mlir::Operation* op) {
-    bool effects = false;
-    op->walk([&](stablehlo::CustomCallOp call) { effects |= call.getHasSideEffect(); });
-    return effects;
   }
 
   Status Constraint(mlir::Operation* op) {
@@ -509,8 +504,7 @@ class Partitioner {
     return static_cast<double>(least * WidthOf(v)) / x_.count();
   }
 
-  // On whole operands, in every process; what has effects in the process of the first device alone, which tells the
-  // others.
+  // On whole operands, in every process; what runs once in the process of the first device, which tells the others.
   Status OnWhole(mlir::Operation* op) {
     std::vector<mlir::Value> operands;
     bool gathers = false;
@@ -521,7 +515,7 @@ class Partitioner {
     if (gathers) ++gathered_[op->getName().stripDialect().str()];
     std::vector<Cuts> whole;
     for (mlir::Value v : op->getResults()) whole.push_back(Uncut(DimsOf(v).size()));
-    if (HasEffects(op)) return OnFirst(op, operands);
+    if (RunsOnce(op)) return OnFirst(op, operands);
     mlir::Operation* clone = Clone(op, operands, whole);
     for (unsigned i = 0; i < op->getNumResults(); ++i)
       Set(op->getResult(i), {clone->getResult(i), whole[i], {}, nullptr});
@@ -800,9 +794,10 @@ class Partitioner {
 
   // Every process runs the bodies of all devices.
   Status ManualOnWhole(sdy::ManualComputationOp op) {
-    if (HasEffects(op)) {
+    if (RunsOnce(op)) {
       return Unimplemented(
-          "a manual computation with effects (a callback) whose other mesh axes run over several processes");
+          "a manual computation with effects (a callback) or random numbers whose other mesh axes run over several "
+          "processes");
     }
     ++gathered_["manual_computation"];
     Instances everybody;
