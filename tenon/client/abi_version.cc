@@ -116,6 +116,7 @@ void RuntimeAbiVersion::Reset() {
 }
 
 Result<RuntimeAbiVersion> RuntimeAbiVersion::Of(const Client& client) {
+  TENON_RETURN_IF_ERROR(internal::CheckOpen(client.state()));
   PJRT_Client_RuntimeAbiVersion_Args args{};
   args.struct_size = PJRT_Client_RuntimeAbiVersion_Args_STRUCT_SIZE;
   args.client = client.get();

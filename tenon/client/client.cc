@@ -19,6 +19,11 @@ ClientState::~ClientState() {
   Count(Kind::kClient, -1);
 }
 
+Status CheckOpen(const std::shared_ptr<ClientState>& client) {
+  if (client != nullptr) return OkStatus();
+  return FailedPrecondition("this Client is closed, or was moved from");
+}
+
 Status CheckSameClient(const ClientState* a, const ClientState* b, const char* what) {
   if (a == b) return OkStatus();
   const std::string name_a = a == nullptr ? "nothing" : a->name;
@@ -93,8 +98,7 @@ const Api& Client::api() const { return *state_->api; }
 PJRT_Client* Client::get() const { return state_->client; }
 
 // Every method begins with this: the object may have been moved from.
-#define TENON_CHECK_OPEN() \
-  if (state_ == nullptr) return FailedPrecondition("this Client is closed, or was moved from")
+#define TENON_CHECK_OPEN() TENON_RETURN_IF_ERROR(internal::CheckOpen(state_))
 
 std::string Client::ToString() const {
   if (state_ == nullptr) return "closed client";

@@ -8,7 +8,7 @@ namespace tenon::client {
 namespace {
 
 Status CheckPlace(const std::shared_ptr<internal::ClientState>& client, const Placement& where) {
-  if (client == nullptr) return FailedPrecondition("this Client is closed, or was moved from");
+  TENON_RETURN_IF_ERROR(internal::CheckOpen(client));
   return internal::CheckSameClient(client.get(), where.client_state().get(), "the device or memory to put the buffer");
 }
 

@@ -276,6 +276,14 @@ TEST_F(ExecuteTest, SendsAndReceives) {
                       EXPECT_OK(stream.AddChunk(std::as_bytes(std::span(data).subspan(2)), [&] { released = true; }));
                       EXPECT_TRUE(released);
                       EXPECT_EQ(stream.CurrentBytes().value(), 4);
+                      const CopyToDeviceStream taken = std::move(stream);
+                      released = false;
+                      EXPECT_FAILS(stream.AddChunk({}, [&] { released = true; }),  // NOLINT: on purpose
+                                   kFailedPrecondition, "moved from");
+                      EXPECT_TRUE(released);
+                      EXPECT_FAILS(stream.TotalBytes(), kFailedPrecondition, "moved from");
+                      EXPECT_FAILS(stream.GranuleSize(), kFailedPrecondition, "moved from");
+                      EXPECT_FAILS(stream.CurrentBytes(), kFailedPrecondition, "moved from");
                     }}}};
   EXPECT_OK(echo.Execute({&x}, options));
   EXPECT_EQ(sent, "abc");

@@ -5,6 +5,7 @@
 #include "tenon/abi/pjrt_raw_buffer.h"
 #include "tenon/client/abi_version.h"
 #include "tenon/client/host_allocator.h"
+#include "tenon/client/layouts.h"
 #include "tenon/client/phase_compile.h"
 #include "tenon/client/profiler.h"
 #include "tenon/client/raw_buffer.h"
@@ -250,6 +251,11 @@ TEST(Extensions, ProfilesCanBeConsumed) {
   EXPECT_EQ(results, 0);
   ASSERT_OK_AND_ASSIGN(Profiler older, Profiler::Create(testing::FakePlugin()));
   EXPECT_FAILS(older.Consume(), kUnimplemented, "consume");
+  const Profiler taken = std::move(older);
+  EXPECT_FAILS(older.Start(), kFailedPrecondition, "moved from");  // NOLINT(bugprone-use-after-move)
+  EXPECT_FAILS(older.Stop(), kFailedPrecondition, "moved from");
+  EXPECT_FAILS(older.Collect(), kFailedPrecondition, "moved from");
+  EXPECT_FAILS(older.Consume(), kFailedPrecondition, "moved from");
 }
 
 TEST(Extensions, AbsenceIsNamed) {
@@ -283,6 +289,20 @@ TEST(Extensions, ShortStructsAreNotReadPastTheirEnd) {
   ASSERT_OK_AND_ASSIGN(const RawBuffer raw, RawBuffer::AliasOf(buffer));
   EXPECT_EQ(raw.OnDeviceSizeInBytes().value(), 4u);
   EXPECT_FAILS(raw.HostPointer(), kUnimplemented, "extension RawBuffer is too old or leaves it out");
+}
+
+TEST_F(ExtensionsTest, ClosedClientsAreErrors) {
+  ASSERT_OK_AND_ASSIGN(Client client, plugin_.CreateClient());
+  ASSERT_OK_AND_ASSIGN(Topology topology, client.GetTopology());
+  const Topology same = std::move(topology);
+  EXPECT_OK(topology.PlatformName());  // NOLINT(bugprone-use-after-move): moves are copies
+  const Client taken = std::move(client);
+  const Shape shape{DType::kF32, {2}};
+  EXPECT_FAILS(DefaultLayout(client, shape), kFailedPrecondition, "moved from");  // NOLINT(bugprone-use-after-move)
+  EXPECT_FAILS(RuntimeAbiVersion::Of(client), kFailedPrecondition, "moved from");
+  EXPECT_FAILS(PreferredHostAlignment(client), kFailedPrecondition, "moved from");
+  EXPECT_FAILS(HostAllocation::Allocate(client, 8, 64), kFailedPrecondition, "moved from");
+  EXPECT_FAILS(same.Compile(Program::Mlir("echo"), {}, &client), kFailedPrecondition, "moved from");
 }
 
 }  // namespace

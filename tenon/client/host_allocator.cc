@@ -42,6 +42,7 @@ void HostAllocation::Reset() {
 }
 
 Result<HostAllocation> HostAllocation::Allocate(const Client& client, size_t size, size_t alignment) {
+  TENON_RETURN_IF_ERROR(internal::CheckOpen(client.state()));
   if (alignment == 0) {
     TENON_ASSIGN_OR_RETURN(alignment, PreferredHostAlignment(client));
   }
@@ -63,6 +64,7 @@ Result<HostAllocation> HostAllocation::Allocate(const Client& client, size_t siz
 }
 
 Result<size_t> PreferredHostAlignment(const Client& client) {
+  TENON_RETURN_IF_ERROR(internal::CheckOpen(client.state()));
   PJRT_HostAllocator_GetPreferredAlignment_Args args{};
   args.struct_size = PJRT_HostAllocator_GetPreferredAlignment_Args_STRUCT_SIZE;
   args.client = client.get();

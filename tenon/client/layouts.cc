@@ -56,6 +56,7 @@ Result<std::string> AskDefault(const Api& api, Args args, const Shape& shape, Ca
 }  // namespace
 
 Result<std::string> DefaultLayout(const Client& client, const Shape& shape) {
+  TENON_RETURN_IF_ERROR(internal::CheckOpen(client.state()));
   PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args args{};
   args.struct_size = PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args_STRUCT_SIZE;
   args.client = client.get();

@@ -75,7 +75,12 @@ Result<Profiler> Profiler::Create(const Plugin& plugin, std::string_view options
   return Profiler(api, args.profiler);
 }
 
+Status Profiler::Check() const {
+  return profiler_ != nullptr ? OkStatus() : FailedPrecondition("this Profiler was moved from");
+}
+
 Status Profiler::Start() {
+  TENON_RETURN_IF_ERROR(Check());
   PLUGIN_Profiler_Start_Args args{};
   args.struct_size = PLUGIN_Profiler_Start_Args_STRUCT_SIZE;
   args.profiler = profiler_;
@@ -83,6 +88,7 @@ Status Profiler::Start() {
 }
 
 Status Profiler::Stop() {
+  TENON_RETURN_IF_ERROR(Check());
   PLUGIN_Profiler_Stop_Args args{};
   args.struct_size = PLUGIN_Profiler_Stop_Args_STRUCT_SIZE;
   args.profiler = profiler_;
@@ -90,6 +96,7 @@ Status Profiler::Stop() {
 }
 
 Result<std::string> Profiler::Collect() {
+  TENON_RETURN_IF_ERROR(Check());
   PLUGIN_Profiler_CollectData_Args args{};
   args.struct_size = PLUGIN_Profiler_CollectData_Args_STRUCT_SIZE;
   args.profiler = profiler_;
@@ -103,6 +110,7 @@ Result<std::string> Profiler::Collect() {
 }
 
 Result<std::string> Profiler::Consume() {
+  TENON_RETURN_IF_ERROR(Check());
   PLUGIN_Profiler_Consume_Args consume{};
   consume.struct_size = PLUGIN_Profiler_Consume_Args_STRUCT_SIZE;
   consume.profiler = profiler_;

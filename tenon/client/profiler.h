@@ -11,7 +11,8 @@ struct PLUGIN_Profiler_Api;
 
 namespace tenon::client {
 
-/// A plugin's own profiler (profiler extension). Moves only. Start, run programs, Stop, Collect.
+/// A plugin's own profiler (profiler extension). Moves only; one that was moved from answers FAILED_PRECONDITION.
+/// Start, run programs, Stop, Collect.
 class Profiler {
  public:
   /// `options` is a serialized tensorflow.ProfileOptions; empty asks for the defaults. UNIMPLEMENTED without the
@@ -30,6 +31,7 @@ class Profiler {
 
  private:
   Profiler(const PLUGIN_Profiler_Api* api, PLUGIN_Profiler* profiler);
+  Status Check() const;
   const PLUGIN_Profiler_Api* api_;
   PLUGIN_Profiler* profiler_;
 };

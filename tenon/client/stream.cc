@@ -18,6 +18,10 @@ CopyToDeviceStream::~CopyToDeviceStream() {
   internal::Count(internal::Kind::kOther, -1);
 }
 
+Status CopyToDeviceStream::Check() const {
+  return stream_ != nullptr ? OkStatus() : FailedPrecondition("this CopyToDeviceStream was moved from");
+}
+
 Result<Event> CopyToDeviceStream::AddChunk(std::span<const std::byte> data) {
   auto copy = std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
   const std::span<const std::byte> bytes(*copy);
@@ -25,11 +29,11 @@ Result<Event> CopyToDeviceStream::AddChunk(std::span<const std::byte> data) {
 }
 
 Result<Event> CopyToDeviceStream::AddChunk(std::span<const std::byte> data, std::function<void()> release) {
-  if (stream_ == nullptr) return FailedPrecondition("this CopyToDeviceStream was moved from");
   auto args = MakeArgs<PJRT_CopyToDeviceStream_AddChunk_Args>();
-  if (!api_->Has<PJRT_CopyToDeviceStream_AddChunk_Args>()) {
+  const Status there = Check();
+  if (!there.ok() || !api_->Has<PJRT_CopyToDeviceStream_AddChunk_Args>()) {
     if (release) release();
-    return api_->Call(args);
+    return there.ok() ? api_->Call(args) : there;
   }
   PJRT_Chunk chunk{};
   chunk.data = const_cast<std::byte*>(data.data());
@@ -46,6 +50,7 @@ Result<Event> CopyToDeviceStream::AddChunk(std::span<const std::byte> data, std:
 }
 
 Result<int64_t> CopyToDeviceStream::TotalBytes() const {
+  TENON_RETURN_IF_ERROR(Check());
   auto args = MakeArgs<PJRT_CopyToDeviceStream_TotalBytes_Args>();
   args.stream = stream_;
   TENON_RETURN_IF_ERROR(api_->Call(args));
@@ -53,6 +58,7 @@ Result<int64_t> CopyToDeviceStream::TotalBytes() const {
 }
 
 Result<int64_t> CopyToDeviceStream::GranuleSize() const {
+  TENON_RETURN_IF_ERROR(Check());
   auto args = MakeArgs<PJRT_CopyToDeviceStream_GranuleSize_Args>();
   args.stream = stream_;
   TENON_RETURN_IF_ERROR(api_->Call(args));
@@ -60,6 +66,7 @@ Result<int64_t> CopyToDeviceStream::GranuleSize() const {
 }
 
 Result<int64_t> CopyToDeviceStream::CurrentBytes() const {
+  TENON_RETURN_IF_ERROR(Check());
   auto args = MakeArgs<PJRT_CopyToDeviceStream_CurrentBytes_Args>();
   args.stream = stream_;
   TENON_RETURN_IF_ERROR(api_->Call(args));

@@ -11,7 +11,8 @@
 
 namespace tenon::client {
 
-/// The way of data into a running program (RecvCallback). Moves only; destroying it ends the stream.
+/// The way of data into a running program (RecvCallback). Moves only; one that was moved from answers
+/// FAILED_PRECONDITION. Destroying it ends the stream.
 class CopyToDeviceStream {
  public:
   CopyToDeviceStream(const Api* api, PJRT_CopyToDeviceStream* stream);
@@ -30,6 +31,7 @@ class CopyToDeviceStream {
   Result<int64_t> CurrentBytes() const;
 
  private:
+  Status Check() const;
   const Api* api_;
   PJRT_CopyToDeviceStream* stream_;
 };

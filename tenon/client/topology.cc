@@ -103,7 +103,10 @@ Result<Executable> Topology::Compile(const Program& program, const CompileOption
   args.program = &c;
   args.compile_options = bytes.data();
   args.compile_options_size = bytes.size();
-  if (client != nullptr) args.client = client->get();
+  if (client != nullptr) {
+    TENON_RETURN_IF_ERROR(internal::CheckOpen(client->state()));
+    args.client = client->get();
+  }
   TENON_RETURN_IF_ERROR(api_->Call(args));
   return Executable(api_, args.executable, topology_);
 }

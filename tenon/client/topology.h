@@ -20,6 +20,9 @@ class Topology {
  public:
   /// Takes ownership when `owned`; otherwise `owner` keeps it alive.
   Topology(const Api* api, PJRT_TopologyDescription* topology, bool owned, std::shared_ptr<const void> owner);
+  // Moves are copies: one that was moved from goes on.
+  Topology(const Topology&) = default;
+  Topology& operator=(const Topology&) = default;
 
   Result<std::string> PlatformName() const;
   Result<std::string> PlatformVersion() const;

@@ -30,6 +30,9 @@ struct ClientState {
   std::atomic<int64_t> buffers{0}, loaded_executables{0}, executables{0}, others{0};
 };
 
+/// FAILED_PRECONDITION for the state of a Client that was closed, or moved from.
+Status CheckOpen(const std::shared_ptr<ClientState>& client);
+
 /// INVALID_ARGUMENT that names both plugins, unless `a` and `b` are the same client.
 Status CheckSameClient(const ClientState* a, const ClientState* b, const char* what);
 
