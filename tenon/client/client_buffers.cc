@@ -70,7 +70,11 @@ Result<Buffer> Client::ViewOfHost(const HostArray& array, std::shared_ptr<const 
                                                          : PJRT_HostBufferSemantics_kImmutableZeroCopy,
                                   nullptr));
   // The event fires when the plugin needs the memory no longer, perhaps only when the buffer is destroyed.
-  TENON_RETURN_IF_ERROR(transfer.done.OnReady([keep_alive = std::move(keep_alive)](const Status&) {}));
+  if (Status heard = transfer.done.OnReady([keep_alive](const Status&) {}); !heard.ok()) {
+    transfer.buffer = Buffer();
+    (void)transfer.done.Await();
+    return heard;
+  }
   return std::move(transfer.buffer);
 }
 

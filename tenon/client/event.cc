@@ -94,4 +94,8 @@ Status Event::OnReady(std::function<void(Status)> done) const {
   return OkStatus();
 }
 
+void Event::Keep(std::shared_ptr<const void> used) const {
+  if (!OnReady([used](const Status&) {}).ok()) (void)Await();
+}
+
 }  // namespace tenon::client

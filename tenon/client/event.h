@@ -34,6 +34,8 @@ class Event {
   /// plugin, which `done` must not block. The Event may be destroyed meanwhile. An error means that `done` is never
   /// called.
   Status OnReady(std::function<void(Status)> done) const;
+  /// Keeps what the work uses until it is done; waits for that where OnReady fails.
+  void Keep(std::shared_ptr<const void> used) const;
 
   PJRT_Event* get() const { return event_; }
   /// Gives up ownership.
@@ -88,8 +90,7 @@ class Future {
  private:
   void Abandon() {
     if (value_ == nullptr) return;
-    // The plugin may still write: the callback keeps the value until it does not.
-    if (!event_.OnReady([value = value_](const Status&) {}).ok()) (void)event_.Await();
+    event_.Keep(std::move(value_));  // The plugin may still write.
     value_.reset();
   }
   Event event_;

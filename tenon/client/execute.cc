@@ -156,7 +156,7 @@ Status LoadedExecutable::ExecuteInto(std::span<const Buffer* const> arguments, s
   for (size_t i = 0; i < num_outputs_; ++i) outputs[i] = Buffer(client_, results[i]);
   if (want_event) {
     Event completion(client_->api, event);
-    if (callbacks != nullptr) TENON_RETURN_IF_ERROR(completion.OnReady([callbacks](const Status&) {}));
+    if (callbacks != nullptr) completion.Keep(std::move(callbacks));
     if (done != nullptr) *done = std::move(completion);
   }
   return OkStatus();
@@ -207,7 +207,7 @@ Result<Execution> LoadedExecutable::ExecuteOnDevices(std::span<const std::vector
   }
   for (PJRT_Event* event : events) execution.done.emplace_back(client_->api, event);
   if (callbacks != nullptr) {
-    for (const Event& event : execution.done) TENON_RETURN_IF_ERROR(event.OnReady([callbacks](const Status&) {}));
+    for (const Event& event : execution.done) event.Keep(callbacks);
   }
   if (!options.want_done_events) execution.done.clear();
   return execution;

@@ -293,6 +293,41 @@ TEST_F(ExecuteTest, SendsAndReceives) {
   EXPECT_THAT(ChannelPlugin::log, ElementsAre("freed", "freed", "error 10 enough"));
 }
 
+// A program may call back until it is done, also where its plugin cannot tell when that is.
+TEST_F(ExecuteTest, CallbacksLiveAsLongAsTheProgramRuns) {
+  static testing::AlteredTable altered(plugin_.api().raw(), 117);
+  static PJRT_SendCallbackInfo info;
+  static const PJRT_Api& real = *plugin_.api().raw();
+  altered.table.PJRT_LoadedExecutable_Execute = [](PJRT_LoadedExecutable_Execute_Args* args) -> PJRT_Error* {
+    PJRT_ExecuteOptions options = *args->options;
+    info = options.send_callbacks[0][0];
+    options.num_send_ops = 0;
+    args->options = &options;
+    return real.PJRT_LoadedExecutable_Execute(args);
+  };
+  altered.table.PJRT_Event_OnReady = nullptr;
+  altered.table.PJRT_Event_Await = [](PJRT_Event_Await_Args* args) -> PJRT_Error* {
+    PJRT_CallbackError error = ChannelPlugin::MakeError;
+    PJRT_Chunk chunk{};
+    EXPECT_EQ(info.send_callback(&chunk, &error, 0, true, info.user_arg), nullptr);
+    return real.PJRT_Event_Await(args);
+  };
+  ASSERT_OK_AND_ASSIGN(const Plugin plugin, Plugin::FromApi(&altered.table, "mute"));
+  ASSERT_OK_AND_ASSIGN(const Client client, plugin.CreateClient());
+  ASSERT_OK_AND_ASSIGN(const LoadedExecutable echo, client.Compile("echo"));
+  ASSERT_OK_AND_ASSIGN(const Buffer x, client.ToDevice(std::vector<float>{1, 2, 3, 4}, {4}));
+  int calls = 0;
+  ExecuteOptions options;
+  options.send = {{SendCallback{3, [&](std::span<const std::byte>, size_t, bool) { return ++calls, OkStatus(); }}}};
+  EXPECT_OK(echo.Execute({&x}, options));
+  EXPECT_EQ(calls, 1);
+  const std::vector<const Buffer*> arguments = {&x};
+  EXPECT_OK(echo.ExecuteOnDevices({&arguments, 1}, options));
+  EXPECT_EQ(calls, 2);
+  const HostArray array = HostArray::Of(std::span<const float>(), std::vector<int64_t>{0}).value();
+  EXPECT_FAILS(client.ViewOfHost(array, std::make_shared<int>(), client.device(0).value()), kUnimplemented, "OnReady");
+}
+
 // The same through the SDK, whose programs have channels: bytes from any thread in any pieces, and every way to fail.
 TEST_F(ExecuteTest, ChannelsOfPrograms) {
   const LoadedExecutable channels = Compile("channels");
