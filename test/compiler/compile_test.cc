@@ -1322,6 +1322,27 @@ TEST(Compile, LoopsInLoopsOverSeveralDevicesTakeLittleTime) {
   EXPECT_TRUE(part.ok()) << part.status().ToString();
 }
 
+TEST(Compile, PermutationsNameDevicesThatAreNot) {
+  const std::string program = R"(sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%v: tensor<8xi32>) -> tensor<8xi32> {
+    %m = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"}
+        (%x: tensor<4xi32>) {
+      %q = "stablehlo.collective_permute"(%x) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+          source_target_pairs = dense<[[0, 5]]> : tensor<1x2xi64>} : (tensor<4xi32>) -> tensor<4xi32>
+      sdy.return %q : tensor<4xi32>
+    } : (tensor<8xi32>) -> tensor<8xi32>
+    return %m : tensor<8xi32>
+  })";
+  compiler::CompileOptions two = CpuOptions();
+  two.num_partitions = 2;
+  for (const bool apart : {false, true}) {
+    if (apart) two.processes = {.of_device = {0, 1}, .self = 1};
+    const Status status = Compile(program, two).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.ToString(), testing::HasSubstr("from device 0 to device 5, of 1 replicas and 2 partitions"));
+  }
+}
+
 TEST(Compile, ReadsShardingsOfBeforeShardy) {
   const auto program = [](std::string_view first) {
     return R"(func.func @main(%x: tensor<4x6xf32> {mhlo.sharding = ")" + std::string(first) + R"("})

@@ -139,6 +139,15 @@ Status FitsGroups(mlir::Operation* op, int64_t size) {
 
 }  // namespace
 
+Result<std::pair<int64_t, int64_t>> EndsOf(const std::vector<int64_t>& pair, const Instances& n) {
+  if (pair.size() != 2)
+    return InvalidArgument(fmt::format("collective_permute has {} devices in place of a pair", pair.size()));
+  const int64_t source = n.Of(pair[0]), target = n.Of(pair[1]);
+  if (source >= 0 && target >= 0) return std::pair(source, target);
+  return InvalidArgument(fmt::format("collective_permute from device {} to device {}, of {} replicas and {} partitions",
+                                     pair[0], pair[1], n.num_replicas, n.num_partitions));
+}
+
 Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, const Instances& n) {
   TENON_ASSIGN_OR_RETURN(const Groups devices, ProcessGroups(op, n));
   Groups groups;
@@ -213,10 +222,8 @@ Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, cons
   TENON_ASSIGN_OR_RETURN(const Groups pairs, ProcessGroups(op, n));
   Lanes out(lanes.size());
   for (const auto& pair : pairs) {
-    if (pair.size() != 2) return InvalidArgument("collective_permute wants pairs");
-    const int64_t source = n.Of(pair[0]), target = n.Of(pair[1]);
-    if (source < 0 || target < 0)
-      return InvalidArgument(fmt::format("collective_permute names processes {} and {}", pair[0], pair[1]));
+    TENON_ASSIGN_OR_RETURN(const auto ends, EndsOf(pair, n));
+    const auto [source, target] = ends;
     out[static_cast<size_t>(target)] = lanes[static_cast<size_t>(source)];
   }
   mlir::Value zero;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "tenon/compiler/partition/expand.h"
@@ -13,6 +14,9 @@ bool IsCollective(mlir::Operation* op);
 /// for count once. INVALID_ARGUMENT for groups that name an instance twice, miss one,
 /// or have another size than the op's types are for; those of a broadcast may miss some.
 Result<std::vector<std::vector<int64_t>>> InstanceGroups(mlir::Operation* op, const Instances& instances);
+/// The instances between which a pair of devices of a permutation moves data. INVALID_ARGUMENT for devices that there
+/// are none of.
+Result<std::pair<int64_t, int64_t>> EndsOf(const std::vector<int64_t>& pair, const Instances& instances);
 
 /// combine(x, y), element by element, by the region of a collective or reduction; added where it has none.
 mlir::Value Combine(mlir::OpBuilder& builder, mlir::Operation* op, mlir::Value x, mlir::Value y);

@@ -114,8 +114,8 @@ Result<Lanes> ProcessCollectives::Permute(mlir::OpBuilder& b, mlir::Operation* o
   std::map<int64_t, int64_t> source_of;
   std::vector<std::set<int64_t>> sets(static_cast<size_t>(x_.count()));
   for (const auto& pair : pairs) {
-    const int64_t source = pair.size() == 2 ? all_.Of(pair[0]) : -1, target = pair.size() == 2 ? all_.Of(pair[1]) : -1;
-    if (source < 0 || target < 0) return InvalidArgument("collective_permute wants pairs of processes");
+    TENON_ASSIGN_OR_RETURN(const auto ends, EndsOf(pair, all_));
+    const auto [source, target] = ends;
     source_of[target] = source;
     sets[static_cast<size_t>(process_of_[static_cast<size_t>(target)])].insert(source);
   }
