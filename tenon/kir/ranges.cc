@@ -67,8 +67,7 @@ class Rules {
     const IntegerRange whole = RangeOfType(n.type);
     if (!whole.known) return whole;
     const auto in = [&](size_t i) { return ranges_[n.in[i]]; };
-    if (n.op == Op::kConvert && n.type != DType::kPred && IsFloat(nodes_[n.in[0]].type))
-      return OfFloat(n.in[0], whole);
+    if (n.op == Op::kConvert && n.type != DType::kPred && IsFloat(nodes_[n.in[0]].type)) return OfFloat(n.in[0], whole);
     for (size_t i = 0; i < n.in.size(); ++i) {
       const bool chooses = n.op == Op::kSelect && i == 0;
       if (!chooses && !in(i).known) return whole;
@@ -303,14 +302,12 @@ std::optional<int64_t> RangeRules::ConstantOf(const Node& node) const {
   return static_cast<int64_t>(bits << shift) >> shift;
 }
 
-IntegerRange RangeRules::Of(const Node& node, std::span<const Node> nodes,
-                            std::span<const IntegerRange> ranges) const {
+IntegerRange RangeRules::Of(const Node& node, std::span<const Node> nodes, std::span<const IntegerRange> ranges) const {
   return Rules(*this, k_, carried_, nodes, ranges).RangeOf(node);
 }
 
 // A carry that goes up by a constant for so many trips, or as long as it is below a constant.
-IntegerRange RangeRules::Counted(const Loop& loop, size_t carry,
-                              std::span<const IntegerRange> ranges) const {
+IntegerRange RangeRules::Counted(const Loop& loop, size_t carry, std::span<const IntegerRange> ranges) const {
   const Node& next = k_.nodes[loop.next[carry]];
   const IntegerRange init = ranges[loop.init[carry]];
   if (!init.known || next.op != Op::kAdd) return {};

@@ -52,7 +52,7 @@ std::optional<Table> TableOf(const Analysis& an, size_t read_index, DimId v, uns
   if (lanes * table.key_bits < 128) return std::nullopt;  // structural: no whole register
   const auto wanted = static_cast<uint64_t>((table.entries + table.lanes - 1) / table.lanes);
   table.registers = static_cast<unsigned>(std::bit_ceil(wanted));
-  const unsigned most = is_avx2    ? policy::kMostTableRegistersAvx2
+  const unsigned most = is_avx2      ? policy::kMostTableRegistersAvx2
                         : bytes <= 2 ? policy::kMostNarrowTableRegisters
                                      : policy::kMostTableRegisters;
   return table.registers <= most ? std::optional(table) : std::nullopt;
@@ -83,8 +83,7 @@ void FunctionEmitter::PrecomputeRow(Val v) {
 bool FunctionEmitter::RowServesCopies(size_t read) const {
   return std::none_of(accesses_[read].parts.begin(), accesses_[read].parts.end(), [&](const Contribution& part) {
     if (part.kind == Contribution::Kind::kDim) return (CopyDims() >> part.dim & 1) != 0;
-    return part.kind == Contribution::Kind::kStart && !IsVector(part.start) &&
-           (an_.deps[part.start] & CopyDims()) != 0;
+    return part.kind == Contribution::Kind::kStart && !IsVector(part.start) && (an_.deps[part.start] & CopyDims()) != 0;
   });
 }
 
@@ -136,8 +135,8 @@ Value* FunctionEmitter::TableRead(Val v, unsigned copy) {
   auto* const wide = llvm::cast<llvm::VectorType>(row[0]->getType());
   const DType type = k_.buffers[k_.reads[read].buf].type;
   llvm::Type* const entries = b_.getIntNTy(low_.MemoryType(type, 1)->getScalarSizeInBits());
-  Value* const keys = b_.CreateZExtOrTrunc(
-      GetLanes(table->key, copy), llvm::FixedVectorType::get(wide->getScalarType(), lanes_.lanes));
+  Value* const keys =
+      b_.CreateZExtOrTrunc(GetLanes(table->key, copy), llvm::FixedVectorType::get(wide->getScalarType(), lanes_.lanes));
   const unsigned lanes = table->lanes, at_once = std::min(lanes, lanes_.lanes);
   Values parts;
   for (unsigned first = 0; first < lanes_.lanes; first += at_once) {
@@ -158,8 +157,7 @@ Value* FunctionEmitter::TableRead(Val v, unsigned copy) {
       found.resize(found.size() / 2);
     }
     Value* taken = found[0];
-    for (unsigned length = lanes; length > at_once; length /= 2)
-      taken = PartOf(taken, 0, static_cast<int>(length / 2));
+    for (unsigned length = lanes; length > at_once; length /= 2) taken = PartOf(taken, 0, static_cast<int>(length / 2));
     parts.push_back(b_.CreateTrunc(taken, llvm::FixedVectorType::get(entries, at_once)));
   }
   return low_.FromMemory(type, b_.CreateBitCast(Joined(parts), low_.MemoryType(type, lanes_.lanes)));
@@ -174,12 +172,12 @@ Value* FunctionEmitter::Permuted(Value* low, Value* high, Value* keys) {
     return all == 128 ? shortest : all == 256 ? middle : longest;  // structural: lengths of registers
   };
   const llvm::Intrinsic::ID of_two =
-      bits == 64   ? of_size(id::x86_avx512_vpermi2var_q_128, id::x86_avx512_vpermi2var_q_256,
-                             id::x86_avx512_vpermi2var_q_512)
-      : bits == 32 ? of_size(id::x86_avx512_vpermi2var_d_128, id::x86_avx512_vpermi2var_d_256,
-                             id::x86_avx512_vpermi2var_d_512)
-                   : of_size(id::x86_avx512_vpermi2var_hi_128, id::x86_avx512_vpermi2var_hi_256,
-                             id::x86_avx512_vpermi2var_hi_512);
+      bits == 64
+          ? of_size(id::x86_avx512_vpermi2var_q_128, id::x86_avx512_vpermi2var_q_256, id::x86_avx512_vpermi2var_q_512)
+      : bits == 32
+          ? of_size(id::x86_avx512_vpermi2var_d_128, id::x86_avx512_vpermi2var_d_256, id::x86_avx512_vpermi2var_d_512)
+          : of_size(id::x86_avx512_vpermi2var_hi_128, id::x86_avx512_vpermi2var_hi_256,
+                    id::x86_avx512_vpermi2var_hi_512);
   return b_.CreateIntrinsic(of_two, {}, {low, keys, high});
 }
 

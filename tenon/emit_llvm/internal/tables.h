@@ -11,11 +11,11 @@ namespace tenon::emit_llvm {
 /// A row of elements that registers hold, of which each lane takes one by its own key: permutations do in one
 /// instruction what would be a load for every lane.
 struct Table {
-  size_t axis = 0;        ///< Of Read::at: the one along which lanes differ.
-  kir::Val key = 0;       ///< From 0 on, in every lane that exists.
-  int64_t entries = 0;    ///< Keys are below it; the row may have fewer.
-  unsigned key_bits = 0;  ///< As wide as what is permuted: elements, those of a byte as two.
-  unsigned lanes = 0;     ///< Of one permutation, and elements of one register.
+  size_t axis = 0;         ///< Of Read::at: the one along which lanes differ.
+  kir::Val key = 0;        ///< From 0 on, in every lane that exists.
+  int64_t entries = 0;     ///< Keys are below it; the row may have fewer.
+  unsigned key_bits = 0;   ///< As wide as what is permuted: elements, those of a byte as two.
+  unsigned lanes = 0;      ///< Of one permutation, and elements of one register.
   unsigned registers = 0;  ///< A power of two.
 };
 

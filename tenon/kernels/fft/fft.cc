@@ -61,7 +61,7 @@ Status RunAxis(const LineTables<T>& tables, const Dims& in_dims, const Dims& out
   const int64_t bytes = internal::LineScratchBytes(tables);
   const TransformFn<T> transform = TransformFor<T>(isa::ActiveIsa());
   std::atomic<bool> out_of_memory{false};
-  const double cost_ns = static_cast<double>(lines) * LineNs(tables.n, tables.chirp);
+  const double cost_ns = static_cast<double>((lines + group - 1) / group * group) * LineNs(tables.n, tables.chirp);
   const int64_t groups = (lines + group - 1) / group;
   // Neighbours share cache lines: long runs of groups for a thread, but enough runs to share out.
   const double group_ns = cost_ns / static_cast<double>(groups);
@@ -187,12 +187,13 @@ Fft::Fft(const FftSignature& signature) : signature_(signature) {
   for (size_t i = 0; i < signature.lengths.size(); ++i) {
     const bool is_last = i + 1 == signature.lengths.size();
     const int64_t inner = Product(signature.in, first + i + 1, signature.in.size());
+    const int64_t lines = Product(signature.in, 0, first + i) * inner, n = signature.lengths[i];
     if (signature.real_type == DType::kF32) {
-      tables->f32.push_back(internal::MakeLineTables<float>(signature.lengths[i], inverse, real && is_last,
-                                                            inner >= internal::kLanes<float>));
+      tables->f32.push_back(
+          internal::MakeLineTables<float>(n, inverse, real && is_last, internal::BesideOf<float>(lines, inner)));
     } else {
-      tables->f64.push_back(internal::MakeLineTables<double>(signature.lengths[i], inverse, real && is_last,
-                                                             inner >= internal::kLanes<double>));
+      tables->f64.push_back(
+          internal::MakeLineTables<double>(n, inverse, real && is_last, internal::BesideOf<double>(lines, inner)));
     }
   }
   tables_ = std::move(tables);

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kLongLine = 1024;         // Longer lines, kLanes at a time, leave the nearer caches.
 constexpr int64_t kLongSideBySide = 16384;  // And so do their lanes, where cutting costs a cache line per element.
 constexpr int64_t kMinSplit = 16;
+// Of lines that leave most lanes empty: what is cut fills them with parts of one line.
+constexpr int64_t kLongOfFew = kMinSplit * kMinSplit - 1;
 
 /// exp(2 pi i k / n) in better than T's precision.
 template <class T>
@@ -112,10 +114,20 @@ Passes<T> MakePasses(int64_t n, int64_t sign) {
   return passes;
 }
 
-bool IsLong(int64_t n, bool side_by_side) { return n > (side_by_side ? kLongSideBySide : kLongLine); }
+bool IsLong(int64_t n, LinesBeside beside) {
+  switch (beside) {
+    case LinesBeside::kFew:
+      return n > kLongOfFew;
+    case LinesBeside::kMany:
+      return n > kLongLine;
+    case LinesBeside::kNeighbours:
+      break;
+  }
+  return n > kLongSideBySide;
+}
 
 template <class T>
-void MakeChirp(LineTables<T>& tables, int64_t sign, bool side_by_side) {
+void MakeChirp(LineTables<T>& tables, int64_t sign, LinesBeside beside) {
   const int64_t n = tables.n;
   // The shortest of the lengths that fast passes make up.
   int64_t m = 0;
@@ -125,8 +137,8 @@ void MakeChirp(LineTables<T>& tables, int64_t sign, bool side_by_side) {
     if (m == 0 || length < m) m = length;
   }
   tables.chirp = true;
-  if (IsLong(m, side_by_side)) {
-    for (bool back : {false, true}) tables.cut.push_back(MakeLineTables<T>(m, back, false, side_by_side));
+  if (IsLong(m, beside)) {
+    for (bool back : {false, true}) tables.cut.push_back(MakeLineTables<T>(m, back, false, beside));
   } else {
     tables.direct = MakePasses<T>(m, -1);
     tables.back = MakePasses<T>(m, 1);
@@ -144,7 +156,7 @@ void MakeChirp(LineTables<T>& tables, int64_t sign, bool side_by_side) {
       kernel[static_cast<size_t>(2 * at + 1)] = -c.im;
     }
   }
-  const LineTables<double> plain = MakeLineTables<double>(m, false, false, false);
+  const LineTables<double> plain = MakeLineTables<double>(m, false, false, LinesBeside::kMany);
   std::vector<std::byte> scratch(static_cast<size_t>(LineScratchBytes(plain)) + 64);
   void* aligned = scratch.data();
   size_t space = scratch.size();
@@ -170,7 +182,7 @@ bool NeedsChirp(int64_t n) {
 }
 
 template <class T>
-LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_side) {
+LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, LinesBeside beside) {
   LineTables<T> tables;
   tables.line = n;
   tables.inverse = inverse;
@@ -187,11 +199,11 @@ LineTables<T> MakeLineTables(int64_t n, bool inverse, bool real, bool side_by_si
   }
   tables.n = n;
   if (NeedsChirp(n)) {
-    MakeChirp(tables, sign, side_by_side);
+    MakeChirp(tables, sign, beside);
     return tables;
   }
   int64_t n1 = 1;
-  for (int64_t d = 1; d * d <= n && IsLong(n, side_by_side); ++d) {
+  for (int64_t d = 1; d * d <= n && IsLong(n, beside); ++d) {
     if (n % d == 0) n1 = d;
   }
   if (n1 < kMinSplit) {
@@ -229,8 +241,8 @@ int64_t LineScratchBytes(const LineTables<T>& tables) {
          tables.line * static_cast<int64_t>(sizeof(Root<T>));
 }
 
-template LineTables<float> MakeLineTables<float>(int64_t, bool, bool, bool);
-template LineTables<double> MakeLineTables<double>(int64_t, bool, bool, bool);
+template LineTables<float> MakeLineTables<float>(int64_t, bool, bool, LinesBeside);
+template LineTables<double> MakeLineTables<double>(int64_t, bool, bool, LinesBeside);
 template int64_t LineScratchBytes<float>(const LineTables<float>&);
 template int64_t LineScratchBytes<double>(const LineTables<double>&);
 
