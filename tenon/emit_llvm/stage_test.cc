@@ -856,6 +856,60 @@ TEST_P(Stages, LoopsOfPointsStoreWhatTheyShareOnce) {
   }
 }
 
+// Points that leave a loop at different times keep what they had then, in lanes too: carries that were alike in all of
+// them, and places that no memory is behind once the point is through.
+TEST_P(Stages, PointsLeaveALoopOneByOne) {
+  for (const std::string type : {"f32", "s64", "u8"}) {
+    std::string text = R"(kernel v1 params 2 outer 1 {
+  dim d0 parallel p0
+  buffer b0 arg s32 [256] stride [1]
+  buffer b1 arg TYPE [60] stride [1]
+  buffer b2 out TYPE [p0] stride [1]
+  buffer b3 out s32 [p0] stride [1]
+  read r0 = b0[d0]
+  %0 = s32 read r0
+  %1 = s32 const 63
+  %2 = s32 and %0, %1
+  %3 = s32 const 0
+  %4 = TYPE const 1
+  %5 = s32 carried #0.0
+  %6 = s32 carried #0.1
+  %7 = TYPE carried #0.2
+  %8 = s32 const 60
+  %9 = pred cmp lt %5, %8
+  %10 = s32 const 5
+  %11 = s32 add %5, %10
+  %12 = s32 const 1
+  %13 = s32 add %6, %12
+  %14 = s64 convert %5
+  read r1 = b1[%14]
+  %15 = TYPE read r1
+  %16 = TYPE carried #1.0
+  %17 = TYPE add %16, %15
+  %18 = TYPE carried #1.0
+  loop #0 (s32, s32, TYPE) init (%2, %3, %4) while %9 next (%11, %13, %18) {
+    loop #1 (TYPE) init (%7) times p1 next (%17) {
+    }
+  }
+  stage () {
+    store b2[d0] = %7
+    store b3[d0] = %6
+  }
+  split (d0) grain p0
+}
+)";
+    for (size_t at = text.find("TYPE"); at != std::string::npos; at = text.find("TYPE")) text.replace(at, 4, type);
+    const Result<kir::Kernel> kernel = kir::Parse(text);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+    for (const int64_t n : {1, 5, 16, 31, 64, 200}) Expect(*kernel, {.params = {n, 3}});
+    Expect(*kernel, {.params = {200, 1}, .indices_per_call = 67});
+    if (GetParam() == isa::IsaLevel::kSse4) continue;  // LLVM's makes all of its code.
+    const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "");
+  }
+}
+
 TEST_P(Stages, RowsAreAddedWhereTheirIndexIsInside) {
   // Updates meet, `run` of them in a row, some leave the buffer; the lanes of a row share the guard. Widths around one
   // vector and several. What differences leave tells their order.

@@ -512,6 +512,57 @@ void AddShiftLoop(Builder& b) {
   b.Offer({name + "#1", type, {}, {.bound = std::ldexp(1.0, type.bits)}});
 }
 
+/// The same of every element of an array, as loops are mapped over many points: it goes on while any of them does, and
+/// those that are through stay as they are; or not quite.
+void AddMappedShiftLoop(Builder& b) {
+  if (b.depth() > 2) return;
+  const Type type = TypeOf(b.random.OneOf({DType::kU8, DType::kU16, DType::kS8, DType::kS32}));
+  const Dims points = b.random.Chance(3) ? Dims{b.random.OneOf<int64_t>({4, 7, 16, 33, 70})} : b.AnyDims(2);
+  if (points.empty() || !b.Affordable(64 * Count(points))) return;
+  Dims wide = points;
+  const bool parts = b.random.Chance(2);
+  if (parts) wide.push_back(1 + b.random.Pick(4));
+  Value x = b.Match(type, points);
+  if (type.bits > 16) {
+    // Trips that can be afforded.
+    const Value few = b.Literal(type, points, "1023", 1023);
+    x = b.EmitHidden(fmt::format("stablehlo.and {}, {} : {}", x.name, few.name, Text(x)), type, points, {});
+  }
+  const Value other = b.Match(type, wide);
+  const std::string name = b.NewName(), t = Text(type, points), w = Text(type, wide);
+  const std::string p = Text(TypeOf(DType::kPred), points), q = Text(TypeOf(DType::kPred), wide);
+  std::string over;
+  for (size_t d = 0; d < points.size(); ++d) {
+    over += fmt::format("{}{}", d == 0 ? "" : ", ", d);
+  }
+  const char* const sign = type.is_signed() ? "SIGNED" : "UNSIGNED";
+  const bool leaves = !b.random.Chance(5);  // What is through alone.
+  const std::string spread = parts ? fmt::format(
+                                         "    %l = stablehlo.broadcast_in_dim %low, dims = [{0}] : ({1}) -> {2}\n"
+                                         "    %h = stablehlo.broadcast_in_dim %half, dims = [{0}] : ({1}) -> {2}\n"
+                                         "    %g = stablehlo.broadcast_in_dim %go, dims = [{0}] : ({3}) -> {4}\n",
+                                         over, t, w, p, q)
+                                   : std::string();
+  b.Write(fmt::format(
+      "  {0}:2 = stablehlo.while({0}_n = {1}, {0}_s = {2}) : {3}, {4}\n   cond {{\n"
+      "    %zero = stablehlo.constant dense<0> : {3}\n    %no = stablehlo.constant dense<false> : tensor<i1>\n"
+      "    %go = stablehlo.compare NE, {0}_n, %zero, {5} : ({3}, {3}) -> {6}\n"
+      "    %any = stablehlo.reduce(%go init: %no) applies stablehlo.or across dimensions = [{7}] : ({6}, tensor<i1>) "
+      "-> "
+      "tensor<i1>\n    stablehlo.return %any : tensor<i1>\n  }} do {{\n"
+      "    %zero = stablehlo.constant dense<0> : {3}\n    %one = stablehlo.constant dense<1> : {3}\n"
+      "    %go = stablehlo.compare NE, {0}_n, %zero, {5} : ({3}, {3}) -> {6}\n"
+      "    %half = stablehlo.shift_right_logical {0}_n, %one : {3}\n    %low = stablehlo.and {0}_n, %one : {3}\n{8}"
+      "    %sum = stablehlo.add {0}_s, {9} : {4}\n    %mix = stablehlo.xor %sum, {10} : {4}\n"
+      "    %n = stablehlo.select %go, %half, {0}_n : {6}, {3}\n    %s = stablehlo.select {11}, %mix, {0}_s : {12}, "
+      "{4}\n"
+      "    stablehlo.return %n, {13} : {3}, {4}\n  }}\n",
+      name, x.name, other.name, t, w, sign, p, over, spread, parts ? "%l" : "%low", parts ? "%h" : "%half",
+      parts ? "%g" : "%go", parts ? q : p, leaves ? "%s" : "%mix"));
+  if (b.random.Chance(2)) b.Offer({name + "#0", type, points, {.bound = 0}});
+  b.Offer({name + "#1", type, wide, {.bound = std::ldexp(1.0, type.bits)}});
+}
+
 /// Products in a loop, some of them the same in every trip: h = f(x @ W + (2 h) @ U + 2 h), results collected.
 void AddRecurrence(Builder& b) {
   if (b.depth() > 1) return;

@@ -73,6 +73,7 @@ constexpr Family kFamilies[] = {
     {1, AddOldLookup},
     {6, AddWhile},
     {1, AddShiftLoop},
+    {2, AddMappedShiftLoop},
     {1, AddRecurrence},
     {2, AddTrips},
     {2, AddIf},

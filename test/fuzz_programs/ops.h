@@ -136,6 +136,7 @@ void AddNamedTopK(Builder& b);
 // control.cc
 void AddWhile(Builder& b);
 void AddShiftLoop(Builder& b);
+void AddMappedShiftLoop(Builder& b);
 void AddRecurrence(Builder& b);
 void AddIf(Builder& b);
 void AddCase(Builder& b);

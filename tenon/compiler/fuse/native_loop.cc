@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/loop_cost.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
+#include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/plan/policy.h"
 
@@ -37,17 +40,83 @@ int64_t Flat(const Dims& dims, const IndexMap& map) {
   return flat;
 }
 
+/// Whether two values are computed alike, of the same arguments of their blocks and the same values from outside.
+class SameInBoth {
+ public:
+  SameInBoth(const Program& p, const Block& a, const Block& b) : p_(p) {
+    for (size_t i = 0; i < a.args.size(); ++i) same_.emplace(a.args[i], b.args[i]);
+    inside_.insert(a.nodes.begin(), a.nodes.end());
+    inside_.insert(b.nodes.begin(), b.nodes.end());
+  }
+
+  bool operator()(Ref a, Ref b) {
+    if (a.result != b.result) return false;
+    if (const auto known = same_.find(a.node); known != same_.end()) return known->second == b.node;
+    const GraphNode &x = p_[a.node], &y = p_[b.node];
+    if (!inside_.contains(a.node) && x.op != OpCode::kConstant) return a.node == b.node;
+    if (x.op != y.op || x.out != y.out || !(x.attributes == y.attributes) || !(x.literal == y.literal) ||
+        x.op == OpCode::kOpaque || x.side_effect || !x.blocks.empty() || !y.blocks.empty() ||
+        x.in.size() != y.in.size())
+      return false;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      if (!(*this)(x.in[i], y.in[i])) return false;
+    }
+    same_.emplace(a.node, b.node);
+    return true;
+  }
+
+ private:
+  const Program& p_;
+  std::unordered_map<NodeId, NodeId> same_;
+  std::unordered_set<NodeId> inside_;
+};
+
+/// Of a loop that runs while a predicate holds anywhere and leaves points alone where it does not, as loops are that
+/// were written for one point and then mapped over many: that predicate. Every point is a loop of its own then.
+std::optional<Ref> EndOfEachPoint(const Program& p, const GraphNode& loop) {
+  const Block &condition = loop.blocks[0], &body = loop.blocks[1];
+  const GraphNode& any = p[condition.results[0].node];
+  if (any.op != OpCode::kReduce || any.in.size() != 2 || CombinerOp(p, any.blocks[0]) != OpCode::kOr)
+    return std::nullopt;
+  const Ref each = any.in[0];
+  const Dims& points = p.shape(each).dims;
+  const GraphNode& init = p[any.in[1].node];
+  if (init.op != OpCode::kConstant || !init.literal.splat || init.literal.bytes->front() != 0 || points.empty() ||
+      any.attrs<ReduceAttrs>().dimensions.size() != points.size())
+    return std::nullopt;
+  SameInBoth same(p, condition, body);
+  for (size_t i = 0; i < body.results.size(); ++i) {
+    const Ref old{body.args[i], 0};
+    const Dims& dims = p.shape(old).dims;
+    if (dims.size() < points.size() || !std::equal(points.begin(), points.end(), dims.begin())) return std::nullopt;
+    if (body.results[i] == old) continue;
+    const GraphNode& choice = p[body.results[i].node];
+    if (choice.op != OpCode::kSelect || choice.in[2] != old) return std::nullopt;
+    Ref when = choice.in[0];
+    if (const GraphNode& spread = p[when.node]; spread.op == OpCode::kBroadcast && !same(each, when)) {
+      const Dims& to = spread.attrs<BroadcastAttrs>().broadcast_dimensions;
+      for (size_t d = 0; d < to.size(); ++d) {
+        if (to[d] != static_cast<int64_t>(d)) return std::nullopt;
+      }
+      when = spread.in[0];
+    }
+    if (p.shape(when).dims != points || !same(each, when)) return std::nullopt;
+  }
+  return each;
+}
+
 /// One way to make the loop a kernel: every point of `points` runs the whole loop on scalars; other arrays are written
 /// out element by element.
 class LoopMaker {
  public:
-  /// `used`: results that somebody uses, of nodes with several.
-  LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points,
+  /// `used`: results that somebody uses, of nodes with several. `each`: EndOfEachPoint, where points end so.
+  LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points, std::optional<Ref> each,
             const std::unordered_set<Ref, RefHasher>& used)
       : p_(p),
         loop_(p[id]),
         id_(id),
         points_(std::move(points)),
+        each_(each),
         used_(used),
         checks_(env.checks),
         tracer_(p, members_, env, b_) {}
@@ -61,6 +130,7 @@ class LoopMaker {
     const Block& body = loop_.blocks[1];
     for (const Block* block : {&condition, &body}) {
       for (NodeId n : block->nodes) {
+        if (each_ && n == condition.results[0].node) continue;
         if (p_[n].op != OpCode::kConstant && !IsFusible(p_, n)) return std::nullopt;
         members_.insert(n);
       }
@@ -97,7 +167,8 @@ class LoopMaker {
     if (trips >= 0) {
       loop.trip_count = kir::Size::Of(trips);
     } else {
-      std::optional<Scalar> again = tracer_.Trace(condition.results[0], IndexMap());
+      std::optional<Scalar> again =
+          each_ ? tracer_.Trace(*each_, here_) : tracer_.Trace(condition.results[0], IndexMap());
       if (!again) return std::nullopt;
       loop.condition = again->re;
     }
@@ -108,7 +179,10 @@ class LoopMaker {
     if (!updates.stores.empty()) loop.body.push_back(kir::Step{std::move(updates)});
     for (const Carry& c : carries_) {
       for (int64_t e = 0; e < c.elements; ++e) {
-        std::optional<Scalar> next = tracer_.Trace(body.results[c.index], MapOf(c, e));
+        // Where the point goes on, the choice is made.
+        const Ref result = body.results[c.index];
+        const bool chosen = each_ && result != Ref{body.args[c.index], 0};
+        std::optional<Scalar> next = tracer_.Trace(chosen ? p_[result.node].in[1] : result, MapOf(c, e));
         if (!next || static_cast<int64_t>(b_.num_nodes()) > p_.target->limits.loop_nodes) return std::nullopt;
         AppendParts(b_, p_.shape(loop_.in[c.index]).dtype, *next, loop.next);
       }
@@ -160,7 +234,7 @@ class LoopMaker {
     for (size_t i = 0; i < seen.size(); ++i) {
       if (IsUsed(i)) see(i);
     }
-    if (KnownTrips(p_, loop_) < 0) next.push_back(loop_.blocks[0].results[0]);
+    if (KnownTrips(p_, loop_) < 0) next.push_back(each_ ? *each_ : loop_.blocks[0].results[0]);
     while (!next.empty()) {
       const NodeId n = next.back().node;
       next.pop_back();
@@ -187,7 +261,7 @@ class LoopMaker {
       if (!seen[i]) continue;
       const Shape& shape = p_.shape(loop_.in[i]);
       if (!KernelCanHold(p_, shape.dtype)) return false;
-      const bool per_point = !points_.empty() && shape.dims == points_;
+      const bool per_point = !points_.empty() && (each_ || shape.dims == points_);
       const GraphNode& result = p_[body.results[i].node];
       const bool updated = result.op == OpCode::kDynamicUpdate && result.in[0] == Ref{body.args[i], 0};
       if (updated && !per_point && NumElements(shape.dims) > 0) {
@@ -196,7 +270,9 @@ class LoopMaker {
       }
       if (!per_point && NumElements(shape.dims) > (points_.empty() ? p_.target->limits.carry_elements : 1))
         return false;
-      Carry c{i, next, per_point ? 1 : NumElements(shape.dims), IsComplex(shape.dtype) ? 2u : 1u, per_point};
+      const int64_t elements = per_point ? NumElements(OfOnePoint(shape.dims)) : NumElements(shape.dims);
+      if (elements > p_.target->limits.carry_elements) return false;
+      Carry c{i, next, elements, IsComplex(shape.dtype) ? 2u : 1u, per_point};
       next += static_cast<size_t>(c.elements) * c.parts;
       carry_of_[i] = static_cast<int>(carries_.size());
       carries_.push_back(c);
@@ -204,8 +280,15 @@ class LoopMaker {
     return next > 0 && static_cast<int64_t>(next) <= p_.target->limits.carries;
   }
 
+  /// What is left of a carry's dims.
+  Dims OfOnePoint(const Dims& dims) const { return {dims.begin() + static_cast<int64_t>(points_.size()), dims.end()}; }
+
   IndexMap MapOf(const Carry& c, int64_t element) const {
-    return c.per_point ? here_ : Element(p_.shape(loop_.in[c.index]).dims, element);
+    const Dims& dims = p_.shape(loop_.in[c.index]).dims;
+    if (!c.per_point) return Element(dims, element);
+    IndexMap map = here_;
+    for (const Index& ix : Element(OfOnePoint(dims), element)) map.push_back(ix);
+    return map;
   }
 
   /// Element `e` of the carry as registers have it.
@@ -223,8 +306,10 @@ class LoopMaker {
     if (carry_of_[it->second] < 0) return true;  // The stacked array is not read.
     const Carry& c = carries_[static_cast<size_t>(carry_of_[it->second])];
     const Shape& shape = p_.shape(loop_.in[c.index]);
-    if (c.per_point ? !(map == here_) : !IsFixed(map)) return true;
-    value = Current(c, c.per_point ? 0 : Flat(shape.dims, map));
+    const auto own = map.begin() + static_cast<int64_t>(c.per_point ? here_.size() : 0);
+    const IndexMap element(own, map.end());
+    if ((c.per_point && !std::equal(map.begin(), own, here_.begin())) || !IsFixed(element)) return true;
+    value = Current(c, Flat(c.per_point ? OfOnePoint(shape.dims) : shape.dims, element));
     return true;
   }
 
@@ -317,6 +402,7 @@ class LoopMaker {
   const GraphNode& loop_;
   NodeId id_;
   Dims points_;
+  std::optional<Ref> each_;
   const std::unordered_set<Ref, RefHasher>& used_;
   KernelChecks* checks_;
   std::unordered_set<NodeId> members_;
@@ -347,6 +433,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
     return promised[r] = view.ok() ? *view : DenseView(0, p_.shape(r));
   };
   // One run per point of an array carry, if all arrays agree; else all arrays written out.
+  const std::optional<Ref> each = EndOfEachPoint(p_, node);
   std::vector<Dims> ways;
   for (Ref r : node.in) {
     const Shape& shape = p_.shape(r);
@@ -361,10 +448,12 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
       ways[0] = shape.dims;
   }
   ways.push_back({});
-  for (const Dims& points : ways) {
+  if (each) ways.insert(ways.begin(), p_.shape(*each).dims);
+  for (size_t way = 0; way < ways.size(); ++way) {
+    const Dims& points = ways[way];
     const size_t bound_before = bound_.size();
     before.clear();
-    LoopMaker maker(p_, id, env, points, used_);
+    LoopMaker maker(p_, id, env, points, way == 0 ? each : std::nullopt, used_);
     std::optional<MadeKernel> made = maker.Make();
     if (!failed.ok() || !made) {
       failed = OkStatus();

@@ -109,8 +109,10 @@ bool Analysis::StepDeps(const kir::Seq& seq) {
       }
     } else {
       const auto& loop = std::get<kir::Loop>(step.is);
+      // Points that go on for different numbers of trips end with different values, whatever these are made of.
+      const DimMask again = loop.condition == kNone ? 0 : deps[loop.condition];
       for (size_t i = 0; i < loop.init.size(); ++i) {
-        add(Op::kCarried, loop.id, deps[loop.init[i]] | deps[loop.next[i]], static_cast<uint8_t>(i));
+        add(Op::kCarried, loop.id, deps[loop.init[i]] | deps[loop.next[i]] | again, static_cast<uint8_t>(i));
       }
       changed |= StepDeps(loop.body);
     }

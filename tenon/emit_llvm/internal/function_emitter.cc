@@ -398,8 +398,9 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   Precompute(an_.Needed(loop.init));
   Values state;
   for (size_t i = 0; i < loop.init.size(); ++i) {
-    // A carry runs in lanes when its start or its step does.
-    const bool vector = IsVector(loop.init[i]) || IsVector(loop.next[i]);
+    // A carry runs in lanes when its start or its step does, or when lanes end at different times.
+    const bool vector =
+        IsVector(loop.init[i]) || IsVector(loop.next[i]) || (loop.condition != kir::kNone && IsVector(loop.condition));
     state.push_back(vector ? GetLanes(loop.init[i], 0) : Get(loop.init[i], 0));
   }
   mutable_ok_ = false;
@@ -438,13 +439,23 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   mutable_ok_ = true;
   Precompute(condition);
   Value* again = Get(loop.condition, 0);
+  // Lanes go on for as long as each of them wants to, and wait for the others as they are.
+  Value* const going_on = again->getType()->isVectorTy() ? AndMasks(again, lanes_.mask) : nullptr;
+  if (going_on != nullptr) again = b_.CreateOrReduce(going_on);
   mutable_ok_ = false;
   Rewind(condition_mark);
   llvm::BasicBlock* body = NewBlock("do");
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(fn_->getContext(), "done");
   b_.CreateCondBr(again, body, exit);
   b_.SetInsertPoint(body);
-  const Values next = EmitIteration(loop, needed, {phis.begin(), phis.end()});
+  const Lanes all = lanes_;
+  if (going_on != nullptr) {
+    lanes_.mask = going_on;
+    lanes_.count = nullptr;
+  }
+  Values next = EmitIteration(loop, needed, {phis.begin(), phis.end()});
+  lanes_ = all;
+  for (size_t i = 0; going_on != nullptr && i < next.size(); ++i) next[i] = b_.CreateSelect(going_on, next[i], phis[i]);
   llvm::BasicBlock* end = b_.GetInsertBlock();
   for (size_t i = 0; i < next.size(); ++i) phis[i]->addIncoming(next[i], end);
   b_.CreateBr(header);

@@ -492,12 +492,21 @@ void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
   }
 }
 
-bool ConditionsIndependent(const Analysis& an, const kir::Seq& seq, DimId v) {
+bool HasStages(const kir::Seq& seq) {
+  return std::any_of(seq.begin(), seq.end(), [](const kir::Step& step) {
+    const auto* loop = std::get_if<kir::Loop>(&step.is);
+    return loop == nullptr || HasStages(loop->body);
+  });
+}
+
+/// Whether values of `v` may go through all loops together: some of them for fewer trips than others, if loops do
+/// nothing but carry.
+bool ConditionsAllowLanes(const Analysis& an, const kir::Seq& seq, DimId v) {
   for (const kir::Step& step : seq) {
     const auto* loop = std::get_if<kir::Loop>(&step.is);
     if (loop == nullptr) continue;
-    if (loop->condition != kir::kNone && (an.deps[loop->condition] & Bit(v))) return false;
-    if (!ConditionsIndependent(an, loop->body, v)) return false;
+    if (loop->condition != kir::kNone && (an.deps[loop->condition] & Bit(v)) && HasStages(loop->body)) return false;
+    if (!ConditionsAllowLanes(an, loop->body, v)) return false;
   }
   return true;
 }
@@ -563,7 +572,7 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   for (int d = 31; d >= 0; --d) {
     if (!(candidates & Bit(d)) || an.kernel.dims[d].kind != kir::DimKind::kParallel) continue;
     const auto v = static_cast<DimId>(d);
-    bool legal = ConditionsIndependent(an, an.kernel.seq, v);
+    bool legal = ConditionsAllowLanes(an, an.kernel.seq, v);
     for (size_t i = 0; i < facts.stores.size(); ++i) legal &= StoreAllows(an, *facts.store_list[i], facts.stores[i], v);
     if (!legal) continue;
     const auto consider = [&](unsigned lanes_of) {
