@@ -606,6 +606,54 @@ module @masked {
 
 // -----
 
+// Loops that do the same with the same are one; one that does something else is another.
+// CHECK-DAG: share: while
+// CHECK: program @equal_loops
+// CHECK: %[[A:[0-9]+]] = while
+// CHECK: tanh
+// CHECK: %[[B:[0-9]+]] = while
+// CHECK: sine
+// CHECK-NOT: while
+// CHECK: return %[[A]]#1, %[[A]]#1, %[[B]]#1
+module @equal_loops {
+  func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %a:2 = stablehlo.while(%a_i = %zero, %a_x = %x) : tensor<i32>, tensor<4xf32>
+    cond {
+      %go = stablehlo.compare LT, %a_i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %a_i, %one : tensor<i32>
+      %h = stablehlo.tanh %a_x : tensor<4xf32>
+      stablehlo.return %next, %h : tensor<i32>, tensor<4xf32>
+    }
+    %b:2 = stablehlo.while(%b_i = %zero, %b_x = %x) : tensor<i32>, tensor<4xf32>
+    cond {
+      %go = stablehlo.compare LT, %b_i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %b_i, %one : tensor<i32>
+      %h = stablehlo.tanh %b_x : tensor<4xf32>
+      stablehlo.return %next, %h : tensor<i32>, tensor<4xf32>
+    }
+    %c:2 = stablehlo.while(%c_i = %zero, %c_x = %x) : tensor<i32>, tensor<4xf32>
+    cond {
+      %go = stablehlo.compare LT, %c_i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %go : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %c_i, %one : tensor<i32>
+      %h = stablehlo.sine %c_x : tensor<4xf32>
+      stablehlo.return %next, %h : tensor<i32>, tensor<4xf32>
+    }
+    return %a#1, %b#1, %c#1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
 // Short rows are summed in strips, and equal parts of long sums once.
 // CHECK-DAG: long_reduce: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[3]
 // CHECK-DAG: share: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[125] -> %{{[0-9]+}} = reduce

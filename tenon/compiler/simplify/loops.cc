@@ -202,7 +202,7 @@ bool Simplifier::CopyWhile(NodeId id) {
     CopyBlock(part, node.blocks[b]);
   }
   --loops_;
-  const NodeId made = Append(std::move(node));
+  const NodeId made = Shared(std::move(node)).node;
   for (size_t i = 0; i < init.size(); ++i) {
     if (!fixed[i]) Bind(id, static_cast<uint32_t>(i), {made, place[i]});
   }

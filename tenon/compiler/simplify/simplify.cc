@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "tenon/compiler/simplify/simplifier.h"
 
@@ -32,6 +33,7 @@ uint64_t HashOfNode(const GraphNode& n) {
   mix(HashOf(n.attributes));
   if (n.literal.bytes) mix(n.literal.hash.low);
   for (char c : n.name) mix(static_cast<uint8_t>(c));
+  for (const Block& b : n.blocks) mix(b.nodes.size() + 5);
   return h;
 }
 
@@ -42,16 +44,58 @@ OpCode SharedCombiner(const Program& p, const GraphNode& n) {
   return op != OpCode::kOpaque && IdentityBits(op, p[n.blocks[0].args[0]].shape().dtype) ? op : OpCode::kOpaque;
 }
 
+/// What stands in another block for a block's nodes.
+using Standins = std::unordered_map<NodeId, NodeId>;
+
+bool SameBlocks(const Program& p, const Block& a, const Block& b, Standins& standins);
+
+/// Whether both do the same, `b` with what stands in for a's operands.
+bool SameNodes(const Program& p, const GraphNode& a, const GraphNode& b, Standins& standins) {
+  const auto stands_for = [&](Ref x, Ref y) {
+    const auto it = standins.find(x.node);
+    return x.result == y.result && y.node == (it == standins.end() ? x.node : it->second);
+  };
+  if (a.op != b.op || a.out != b.out || !(a.attributes == b.attributes) || a.name != b.name ||
+      !(a.literal == b.literal) || (a.op == OpCode::kOpaque && a.origin != b.origin) || a.in.size() != b.in.size() ||
+      a.blocks.size() != b.blocks.size() || !std::equal(a.in.begin(), a.in.end(), b.in.begin(), stands_for))
+    return false;
+  if (a.op == OpCode::kReduce && SharedCombiner(p, a) != OpCode::kOpaque)
+    return SharedCombiner(p, a) == SharedCombiner(p, b);
+  for (size_t i = 0; i < a.blocks.size(); ++i) {
+    if (!SameBlocks(p, a.blocks[i], b.blocks[i], standins)) return false;
+  }
+  return true;
+}
+
+/// Node by node, in their order.
+bool SameBlocks(const Program& p, const Block& a, const Block& b, Standins& standins) {
+  if (a.args.size() != b.args.size() || a.nodes.size() != b.nodes.size() || a.results.size() != b.results.size())
+    return false;
+  for (size_t i = 0; i < a.args.size(); ++i) {
+    if (p[a.args[i]].out != p[b.args[i]].out) return false;
+    standins[a.args[i]] = b.args[i];
+  }
+  for (size_t i = 0; i < a.nodes.size(); ++i) {
+    if (!SameNodes(p, p[a.nodes[i]], p[b.nodes[i]], standins)) return false;
+    standins[a.nodes[i]] = b.nodes[i];
+  }
+  return std::equal(a.results.begin(), a.results.end(), b.results.begin(), [&](Ref x, Ref y) {
+    const auto it = standins.find(x.node);
+    return x.result == y.result && y.node == (it == standins.end() ? x.node : it->second);
+  });
+}
+
 bool Same(const Program& p, const GraphNode& a, const GraphNode& b) {
-  if (a.op == OpCode::kReduce && SharedCombiner(p, a) != SharedCombiner(p, b)) return false;
-  return a.op == b.op && a.in == b.in && a.out == b.out && a.attributes == b.attributes && a.name == b.name &&
-         a.literal == b.literal && (a.op != OpCode::kOpaque || a.origin == b.origin);
+  Standins standins;
+  return SameNodes(p, a, b, standins);
 }
 
 bool MayShare(const Program& p, const GraphNode& n) {
-  return (n.blocks.empty() || SharedCombiner(p, n) != OpCode::kOpaque) && !n.side_effect &&
-         n.op != OpCode::kParameter && n.op != OpCode::kBarrier && n.op != OpCode::kCustomCall &&
-         n.op != OpCode::kOpaque;
+  const auto inner_may = [&](const Block& block) {
+    return std::all_of(block.nodes.begin(), block.nodes.end(), [&](NodeId id) { return MayShare(p, p[id]); });
+  };
+  return !n.side_effect && n.op != OpCode::kParameter && n.op != OpCode::kBarrier && n.op != OpCode::kCustomCall &&
+         n.op != OpCode::kOpaque && std::all_of(n.blocks.begin(), n.blocks.end(), inner_may);
 }
 
 }  // namespace
