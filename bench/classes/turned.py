@@ -65,5 +65,12 @@ def programs(jax):
         'with_its_transpose_f16': (symmetric, [of(jnp.float16, 257, 257)]),
         'codes_scaled': (scaled_codes, [below(127, 203, 311, dtype=jnp.int8), f32(203)]),
         'weights_packed': (packed, [below(127, 256, 317, dtype=jnp.int8)]),
+        'lengths_of_complex': (lambda x: jnp.abs(x.T), [make.c64(503, 97)]),
+        'conjugates_scaled': (lambda x: x.conj().T * .5, [make.c64(203, 311)]),
+        'lengths_of_pairs': (lambda x: jnp.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2).T, [f32(411, 153, 2)]),
+        'one_of_each_pair': (lambda x: (x[..., 0].T, x[..., 1].T * 2), [f32(411, 153, 2)]),
+        'spectrum_in_decibels': (lambda x: 20 * jnp.log10(jnp.abs(jnp.fft.fftshift(x.T, 0)) + 1e-6), [make.c64(600, 64)]),
+        'turned_and_rolled': (lambda x: jnp.exp(-jnp.roll(x.T, 20, 0) ** 2), [f32(700, 64)]),
+        'parts_apart': (lambda x: (x.T.real, x.T.imag), [make.c64(300, 256)]),
         'columns_gathered_bytes': (lambda x, i: x.T[i], [below(256, 503, 211, dtype=jnp.uint8), below(211, 97)]),
     }

@@ -61,6 +61,9 @@ class ByShape:
     def of(self, dtype, *shape):
         return lambda: self.f32(*shape)().astype(dtype)
 
+    def c64(self, *shape):
+        return lambda: self.jax.lax.complex(self.f32(*shape)(), self.jax.random.normal(self._key(sum(shape) + 1), shape, np.float32))
+
     def between(self, low, high, *shape):
         return lambda: self.jax.random.uniform(self._key(sum(shape)), shape, np.float32, low, high)
 

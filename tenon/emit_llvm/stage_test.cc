@@ -954,6 +954,38 @@ TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
   Expect(kernel, {.indices_per_call = 9});
 }
 
+// Both parts of complex numbers, and one of each pair, whose rows and columns change places; rows that run down, too.
+// Nothing behind the last element is there.
+TEST_P(Stages, PartsOfElementsChangePlacesWithLanes) {
+  for (DType type : {DType::kC64, DType::kC128, f32, DType::kF64, DType::kS16, DType::kU8}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{64, 64}, {37, 50}, {16, 19}, {5, 100}}) {
+      for (const int64_t step : {1, -1, 2}) {
+        const bool complex = IsComplex(type);
+        const DType part = complex ? RealPartOf(type) : type;
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(rows)), j = b.AddDim(Size::Of(columns));
+        const Buf x = b.AddDense(BufKind::kArg, type, {columns, rows * std::abs(step)}),
+                  out = b.AddDense(BufKind::kOut, part, {rows, columns});
+        // As far right as there is memory.
+        const int64_t first = step < 0 ? rows - 1 : step - 1;
+        Axis along;
+        along.terms.push_back({i, Size::Of(step)});
+        along.offset = Size::Of(first);
+        Val value = b.Read(x, {At(j), along});
+        if (complex) value = b.Sub(value, b.Mul(b.Read(x, {At(j), along}, 1), b.Const(part, 2)));
+        Stage s;
+        s.dims = {i, j};
+        s.stores.push_back(Put(out, {At(i), At(j)}, value));
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(16)};
+        const Kernel kernel = b.Finish();
+        Expect(kernel);
+        Expect(kernel, {.indices_per_call = 16});
+      }
+    }
+  }
+}
+
 TEST_P(Stages, AConstantBesideWhatWasReducedInLanes) {
   const auto kernel = Parse(R"(kernel v1 params 0 outer 0 {
   dim d0 parallel 4

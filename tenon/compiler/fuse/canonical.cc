@@ -247,20 +247,19 @@ int64_t ExtentsOf(const kir::Kernel& k, const kir::Stage& stage, bool reduce) {
 
 namespace {
 
-/// The dim, other than the innermost of `parallel` ones, along which something is read contiguously that the innermost
-/// does not read contiguously: the two want tiles. -1: none.
+/// Which dim of the stage, other than the innermost of its first `parallel` ones, along which something is read
+/// contiguously that the innermost does not read contiguously: the two want tiles. -1: none.
 int TransposedDim(const kir::Kernel& k, const kir::Stage& stage, int parallel) {
   if (!stage.reduces.empty() || parallel < 2) return -1;
-  const DimId last = static_cast<DimId>(parallel - 1);
+  const DimId last = stage.dims[static_cast<size_t>(parallel - 1)];
   for (const kir::Read& read : k.reads) {
     if (read.at.empty() || read.at.back().start != kir::kNone || !read.guard.empty()) continue;
     const kir::Axis& axis = read.at.back();
     const int64_t across = CoefOf(axis, last);
     if (across == 0 || across == 1 || k.buffers[read.buf].stride.back().baked != 1) continue;
-    for (int d = parallel - 1; d-- > 0;) {
-      if (CoefOf(axis, static_cast<DimId>(d)) == 1 &&
-          k.dims[static_cast<size_t>(d)].extent.baked >= policy::kMinTransposed)
-        return d;
+    for (int i = parallel - 1; i-- > 0;) {
+      const DimId d = stage.dims[static_cast<size_t>(i)];
+      if (CoefOf(axis, d) == 1 && k.dims[d].extent.baked >= policy::kMinTransposed) return i;
     }
   }
   return -1;
@@ -343,6 +342,10 @@ void SplitStages(kir::Kernel& k, int64_t piece_bytes) {
     // Where nothing else runs side by side, neighbours along the dim do, in lanes.
     const bool lanes = std::none_of(stage.dims.begin() + 1, stage.dims.end(),
                                     [&](DimId d) { return k.dims[d].kind == kir::DimKind::kParallel; });
+    const auto serial = std::find_if(stage.dims.begin(), stage.dims.end(),
+                                     [&](DimId d) { return k.dims[d].kind != kir::DimKind::kParallel; });
+    if (TransposedDim(k, stage, static_cast<int>(serial - stage.dims.begin())) == 0)
+      multiple = std::max(multiple, policy::kTileRows);
     const bool columns = !stage.reduces.empty() && ReadsColumns(k, along);
     if (lanes) multiple = std::max(multiple, columns ? policy::kColumns : policy::kPointsTogether);
   }

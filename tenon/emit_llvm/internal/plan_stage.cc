@@ -230,6 +230,8 @@ bool HasDomain(const kir::Stage& stage, DimId dim) {
 
 }  // namespace
 
+bool TurnsInTiles(DType type, int64_t step) { return step == 1 || (!IsComplex(type) && (step == -1 || step == 2)); }
+
 std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
   if (graph.arguments.size() != 2 || graph.results.size() != 1) return std::nullopt;
   const kir::Node& root = graph.nodes[graph.results[0]];
@@ -247,11 +249,14 @@ std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph) {
 
 namespace {
 
-/// Whether tiles turn what the access reads along v: its elements are neighbours along `d`.
+/// Whether tiles turn what the access reads along v: its elements are neighbours along `d`, or every second one.
 bool TurnedByTiles(const Analysis& an, const Access& access, DimId v, DimId d) {
-  if (IsComplex(an.kernel.buffers[access.buf].type) || !access.guards->empty() || !(access.dims & Bit(v))) return false;
-  const double along = AccessCost(an, access, d);
-  return AccessCost(an, access, v) == kStrided && (along == kContiguous || along == kReversed);
+  if (!access.guards->empty() || !(access.dims & Bit(v)) || AccessCost(an, access, v) != kStrided) return false;
+  const bool moved = std::any_of(access.parts.begin(), access.parts.end(), [&](const Contribution& part) {
+    return part.kind == Contribution::Kind::kStart && (an.deps[part.start] & (Bit(v) | Bit(d)));
+  });
+  const std::optional<int64_t> step = ConstStride(access, d);
+  return !moved && step && TurnsInTiles(an.kernel.buffers[access.buf].type, *step);
 }
 
 /// Square tiles of vectors along one dim and rows along another.
@@ -272,7 +277,7 @@ Tiles TilesFor(const Analysis& an, const llvm::SmallVector<DimId, 4>& others, co
     for (const Access* access : read) {
       if (!TurnedByTiles(an, *access, v, d)) continue;
       ++turned;
-      narrowest = std::min(narrowest, ByteWidth(an.kernel.buffers[access->buf].type));
+      narrowest = std::min(narrowest, PartBytes(an.kernel, access->buf));
     }
     if (turned <= most) continue;
     most = turned;
@@ -344,8 +349,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
         moved.push_back(access);
         continue;
       }
-      const int bytes = ByteWidth(an.kernel.buffers[access->buf].type);
-      cost += target::TransposedMove(bytes, tiles.side, isa::VectorBytes(isa));
+      cost += target::TransposedMove(PartBytes(an.kernel, access->buf), tiles.side, isa::VectorBytes(isa));
     }
     cost += MoveCost(an, moved, false, v, lanes, isa, &contiguous);
     cost += 1.5 * MoveCost(an, written, true, v, lanes, isa, &contiguous);

@@ -65,4 +65,8 @@ struct AnyOrder {
 };
 std::optional<AnyOrder> AnyOrderCombiner(const kir::Graph& graph);
 
+/// Whether elements so far apart (in elements) are turned by tiles, as rows of vectors that change places with lanes:
+/// complex ones part by part.
+bool TurnsInTiles(DType type, int64_t step);
+
 }  // namespace tenon::emit_llvm
