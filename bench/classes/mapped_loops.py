@@ -42,7 +42,7 @@ def programs(jax):
     add('eccentric_anomalies', kepler, between(0, 6.28, 5000), between(0, .9, 5000))
 
     def orbit(c):
-        inside = lambda s: (s[0] * s[0] + s[1] * s[1] < 4) & (s[2] < 150)
+        inside = lambda s: (s[0] * s[0] + s[1] * s[1] < 4) & (s[2] < 24)
         turn = lambda s: (s[0] * s[0] - s[1] * s[1] + c[0], 2 * s[0] * s[1] + c[1], s[2] + 1)
         return lax.while_loop(inside, turn, (jnp.float32(0), jnp.float32(0), 0))[2]
     p.add('orbits_that_escape', jax.vmap(jax.vmap(orbit)), np.stack(np.meshgrid(np.linspace(-2, .5, 97, dtype=np.float32), np.linspace(-1.2, 1.2, 83, dtype=np.float32)), -1))
