@@ -12,6 +12,7 @@ from jax._src.lib import xla_client
 _log = logging.getLogger(__name__)
 
 _FFI_EXTENSION_TYPE = 5
+_MAX_EXTENSIONS = 1000  # Longer chains are circles: there are not so many types.
 _TYPED_API_VERSION = 1  # jaxlib's number for the typed FFI.
 
 # Bits among a handler's traits that are the plugin's own (tenon/ffi_host/registry.h).
@@ -94,11 +95,13 @@ def _pointer_of(capsule) -> int:
 def _find_ffi_extension(c_api):
     table = _Api.from_address(_pointer_of(c_api))
     extension = table.extension_start
-    while extension:
+    for _ in range(_MAX_EXTENSIONS):
+        if not extension:
+            return None
         if extension.contents.type == _FFI_EXTENSION_TYPE:
             return ctypes.cast(extension, ctypes.POINTER(_FfiExtension)).contents
         extension = extension.contents.next
-    return None
+    raise RuntimeError(f"the plugin's chain of extensions has no end: more than {_MAX_EXTENSIONS} follow each other, or it is a circle")
 
 
 class _Registrar:

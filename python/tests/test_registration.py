@@ -5,6 +5,7 @@ import ctypes
 import pytest
 import tenon_jax
 from helpers import run
+from tenon_jax import _handlers
 
 LOOKUPS = '''
 import jax, numpy as np, jax.numpy as jnp
@@ -27,6 +28,19 @@ def test_every_lookup_lands_on_tenon(platforms):
     result = run(LOOKUPS, JAX_PLATFORMS=platforms).result
     assert result.pop('platform') == 'cpu'
     assert all(result.values()), result
+
+
+def test_extensions_without_end_are_an_error():
+    extension = _handlers._ExtensionBase(24, 10)
+    extension.next = ctypes.pointer(extension)
+    table = _handlers._Api(1000, ctypes.pointer(extension))
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    capsule = make(ctypes.addressof(table), b'pjrt_c_api', None)
+    with pytest.raises(RuntimeError, match='no end'):
+        _handlers._find_ffi_extension(capsule)
+    extension.next = None
+    assert _handlers._find_ffi_extension(capsule) is None
 
 
 def test_builtin_client_keeps_a_name():

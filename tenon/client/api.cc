@@ -39,6 +39,15 @@ bool Usable(const PJRT_Api* table, size_t index) {
          ReadSlot(table, index) != nullptr;
 }
 
+// Longer chains of extensions are circles: there are not so many types.
+constexpr int kMaxExtensions = 1000;
+
+bool HasEnd(const PJRT_Extension_Base* chain) {
+  int length = 0;
+  for (; chain != nullptr && length < kMaxExtensions; chain = chain->next) ++length;
+  return chain == nullptr;
+}
+
 // Called from the plugin's code, through which nothing may be thrown.
 void AddPayload(const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg) {
   (void)Contain("a payload", [&] {
@@ -73,6 +82,10 @@ Result<const Api*> Api::Wrap(const PJRT_Api* raw, std::string name) {
   }
   if (minor < kOldestMinor || minor == 56) {
     return FailedPrecondition(name + ": PJRT C API " + version + " is not supported; wanted 0.54, 0.55, 0.57 or newer");
+  }
+  if (!HasEnd(raw->extension_start)) {
+    return FailedPrecondition(name + ": the chain of extensions has no end: more than " +
+                              std::to_string(kMaxExtensions) + " follow each other, or it is a circle");
   }
   // Objects refer to their Api without counting; all of them stay reachable from here.
   static std::mutex& mutex = *new std::mutex;

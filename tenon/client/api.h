@@ -61,7 +61,8 @@ class Api {
   /// Oldest minor version that is accepted. 0.56 is refused too: its table has an order of its own.
   static constexpr int kOldestMinor = 54;
 
-  /// Checks the version of `raw` and wraps it. `name` appears in error messages. Each call makes another object.
+  /// Checks the version of `raw` and that its chain of extensions ends, and wraps it. `name` appears in error messages.
+  /// Each call makes another object.
   static Result<const Api*> Wrap(const PJRT_Api* raw, std::string name);
 
   /// The plugin's own table. Check `Has` before reading from it.

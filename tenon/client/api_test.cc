@@ -61,6 +61,19 @@ TEST(Api, ShortTablesAndNullSlotsAreUnimplemented) {
   EXPECT_TRUE((*api)->Has<PJRT_Client_Create_Args>());
 }
 
+TEST(Api, RefusesExtensionsWithoutEnd) {
+  AlteredTable altered(FakePlugin().api().raw(), 117);
+  PJRT_Extension_Base circle[3] = {};
+  for (size_t i = 0; i < std::size(circle); ++i)
+    circle[i] = {sizeof(PJRT_Extension_Base), PJRT_Extension_Type_Example, i == 2 ? &circle[1] : &circle[i + 1]};
+  altered.table.extension_start = circle;
+  EXPECT_FAILS(Api::Wrap(&altered.table, "round"), kFailedPrecondition, "round: the chain of extensions has no end");
+  circle[2].next = nullptr;
+  ASSERT_OK_AND_ASSIGN(const Api* const api, Api::Wrap(&altered.table, "straight"));
+  EXPECT_EQ(api->Extensions().size(), std::size(circle));
+  EXPECT_EQ(api->FindExtension(PJRT_Extension_Type_FFI), nullptr);
+}
+
 // Tables before 0.57 understate their size by four entries.
 TEST(Api, UnderstatedSizesOfOldTablesDoNotHideEntries) {
   AlteredTable old(FakePlugin().api().raw(), 54);

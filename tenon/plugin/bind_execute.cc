@@ -18,6 +18,9 @@ TENON_BIND(PJRT_ExecuteContext_Destroy) {
 
 namespace {
 
+// Longer chains of extensions are circles: there are not so many types.
+constexpr int kMaxExtensions = 1000;
+
 // Reads the fields of the options that the caller's version has.
 Status DecodeOptions(std::string_view fn, const PJRT_ExecuteOptions& o, const LoadedExecutable& executable,
                      size_t num_devices, ExecuteOptions& options) {
@@ -69,7 +72,12 @@ TENON_BIND(PJRT_LoadedExecutable_Execute) {
   ExecuteOptions options;
   if (args.options != nullptr)
     TENON_RETURN_IF_ERROR(DecodeOptions(fn, *args.options, executable, args.num_devices, options));
+  int num_extensions = 0;
   for (const PJRT_Extension_Base* one = args.extension_start; one != nullptr; one = one->next) {
+    if (++num_extensions > kMaxExtensions) {
+      return InvalidArgument(
+          fmt::format("{}: the chain of extensions of the arguments has no end, or more than {}", fn, kMaxExtensions));
+    }
     if (static_cast<int>(one->type) != TENON_EXTENSION_TYPE_OUTPUT_MEMORY) continue;
     const auto* memory = reinterpret_cast<const Tenon_Output_Memory_Extension*>(one);
     if (memory->num_places != args.num_devices * executable.info().outputs.size()) {

@@ -44,6 +44,18 @@ TEST_F(ExecuteTest, RunsInlineWithReadyEvents) {
   Destroy(add);
 }
 
+TEST_F(ExecuteTest, ChainsOfExtensionsMustEnd) {
+  PJRT_LoadedExecutable* add = Compiled("add");
+  PJRT_Extension_Base circle = {sizeof(circle), PJRT_Extension_Type_Example, &circle};
+  ARGS(PJRT_LoadedExecutable_Execute, args);
+  args.executable = add;
+  args.extension_start = &circle;
+  const Status status = CALL(PJRT_LoadedExecutable_Execute, args);
+  EXPECT_CODE(status, kInvalidArgument);
+  EXPECT_NE(status.message().find("no end"), status.message().npos) << status.ToString();
+  Destroy(add);
+}
+
 TEST_F(ExecuteTest, RunsLater) {
   PJRT_LoadedExecutable* add = Compiled("later add");
   PJRT_LoadedExecutable* increment = Compiled("increment");
