@@ -1,6 +1,7 @@
 #include "tenon/client/buffer.h"
 
 #include <complex>
+#include <stdexcept>
 
 #include "tenon/client/host_memory.h"
 #include "tenon/client/layouts.h"
@@ -203,6 +204,12 @@ TEST_F(BufferTest, ViewsOfDeviceMemoryTellWhenTheyEnd) {
   EXPECT_FAILS(client_.ViewOfDeviceMemory(data, Shape{DType::kInvalid, {4}}, device(), [&] { ++deleted; }),
                kInvalidArgument, "type");
   EXPECT_EQ(deleted, 1);
+  // What it throws does not go through the plugin.
+  EXPECT_OK(client_.ViewOfDeviceMemory(data, Shape{DType::kF32, {4}}, device(), [&] {
+    ++deleted;
+    throw std::runtime_error("on purpose");
+  }));
+  EXPECT_EQ(deleted, 2);
 }
 
 TEST_F(BufferTest, ExternalReferencesOutliveTheBuffer) {

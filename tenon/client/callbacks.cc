@@ -1,5 +1,6 @@
 #include "tenon/client/internal/callbacks.h"
 
+#include "tenon/base/contain.h"
 #include "tenon/client/stream.h"
 
 namespace tenon::client::internal {
@@ -33,8 +34,9 @@ void TransferCallbacks::FillIn(PJRT_ExecuteOptions& c) {
 PJRT_Error* TransferCallbacks::OnSend(PJRT_Chunk* chunk, PJRT_CallbackError* error, size_t total, bool done,
                                       void* user_arg) {
   const auto* send = static_cast<const Send*>(user_arg);
-  const Status status = send->callback.receive(
-      std::span<const std::byte>(static_cast<const std::byte*>(chunk->data), chunk->size), total, done);
+  const std::span<const std::byte> data(static_cast<const std::byte*>(chunk->data), chunk->size);
+  // Nothing may be thrown through the plugin's code.
+  const Status status = Contain("a send callback", [&] { return send->callback.receive(data, total, done); });
   if (chunk->deleter != nullptr) chunk->deleter(chunk->data, chunk->deleter_arg);
   if (status.ok()) return nullptr;
   return (*error)(static_cast<PJRT_Error_Code>(status.code()), status.message().data(), status.message().size());
@@ -42,7 +44,8 @@ PJRT_Error* TransferCallbacks::OnSend(PJRT_Chunk* chunk, PJRT_CallbackError* err
 
 void TransferCallbacks::OnRecv(PJRT_CopyToDeviceStream* stream, void* user_arg) {
   const auto* recv = static_cast<const Recv*>(user_arg);
-  recv->callback.supply(CopyToDeviceStream(recv->api, stream));
+  // The stream goes with whatever is thrown.
+  (void)Contain("a receive callback", [&] { recv->callback.supply(CopyToDeviceStream(recv->api, stream)); });
 }
 
 }  // namespace tenon::client::internal

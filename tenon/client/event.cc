@@ -1,5 +1,6 @@
 #include "tenon/client/event.h"
 
+#include "tenon/base/contain.h"
 #include "tenon/client/internal/count.h"
 
 namespace tenon::client {
@@ -10,9 +11,14 @@ struct ReadyCallback {
   std::function<void(Status)> done;
 };
 
+// Behind it there may be the plugin's code, through which nothing may be thrown, and nobody who would take an error.
+void Call(const std::function<void(Status)>& done, Status status) {
+  (void)Contain("a callback of Event::OnReady", [&] { done(std::move(status)); });
+}
+
 void CallReady(PJRT_Error* error, void* user_arg) {
   const std::unique_ptr<ReadyCallback> callback(static_cast<ReadyCallback*>(user_arg));
-  callback->done(callback->api->TakeError(error));
+  Call(callback->done, callback->api->TakeError(error));
 }
 
 }  // namespace
@@ -81,7 +87,7 @@ Status Event::Error() const {
 
 Status Event::OnReady(std::function<void(Status)> done) const {
   if (event_ == nullptr) {
-    done(OkStatus());
+    Call(done, OkStatus());
     return OkStatus();
   }
   auto args = MakeArgs<PJRT_Event_OnReady_Args>();

@@ -31,8 +31,8 @@ class Event {
   /// The error of the work, without waiting: FAILED_PRECONDITION when it is not done.
   Status Error() const;
   /// Has `done` called exactly once: inside this call when the work is done already, otherwise on a thread of the
-  /// plugin, which `done` must not block. The Event may be destroyed meanwhile. An error means that `done` is never
-  /// called.
+  /// plugin, which `done` must not block. What `done` throws is dropped. The Event may be destroyed meanwhile. An error
+  /// means that `done` is never called.
   Status OnReady(std::function<void(Status)> done) const;
   /// Keeps what the work uses until it is done; waits for that where OnReady fails.
   void Keep(std::shared_ptr<const void> used) const;

@@ -1,5 +1,6 @@
 #include "tenon/client/event.h"
 
+#include <stdexcept>
 #include <thread>
 
 #include "tenon/client/testing/fake.h"
@@ -38,6 +39,23 @@ TEST_F(EventTest, EmptyMeansDone) {
   bool called = false;
   EXPECT_OK(event.OnReady([&](Status status) { called = status.ok(); }));
   EXPECT_TRUE(called);
+}
+
+// Nothing may be thrown through the plugin's code, and nobody behind it would take an error.
+TEST_F(EventTest, WhatCallbacksThrowIsDropped) {
+  ASSERT_OK_AND_ASSIGN(Event event, Event::Create(plugin_.api()));
+  int calls = 0;
+  const auto fail = [&](const Status&) {
+    ++calls;
+    throw std::runtime_error("on purpose");
+  };
+  EXPECT_OK(event.OnReady(fail));
+  EXPECT_OK(event.OnReady([&](const Status& status) { calls += status.ok() ? 10 : 0; }));
+  EXPECT_OK(event.Set(OkStatus()));
+  EXPECT_EQ(calls, 11);
+  EXPECT_OK(event.OnReady(fail));
+  EXPECT_OK(Event().OnReady(fail));
+  EXPECT_EQ(calls, 13);
 }
 
 TEST_F(EventTest, MayBeDestroyedInItsOwnCallbackAndBeforeIt) {

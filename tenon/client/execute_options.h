@@ -35,13 +35,14 @@ class Donate {
 };
 
 /// Receives what a program sends on `channel_id`, piece by piece: `data` lives for the call, `done` marks the last
-/// piece. Called on threads of the plugin until the execution completes. An error fails the execution.
+/// piece. Called on threads of the plugin until the execution completes. An error fails the execution, and so does what
+/// it throws.
 struct SendCallback {
   int64_t channel_id = 0;
   std::function<Status(std::span<const std::byte> data, size_t total_size, bool done)> receive;
 };
 /// Supplies what a program receives on `channel_id`: the callback, or code that it hands the stream to, adds chunks
-/// until the total is reached.
+/// until the total is reached. What it throws ends the stream.
 struct RecvCallback {
   int64_t channel_id = 0;
   std::function<void(CopyToDeviceStream stream)> supply;

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "tenon/client/client.h"
@@ -291,6 +292,19 @@ TEST_F(ExecuteTest, SendsAndReceives) {
   EXPECT_EQ(ChannelPlugin::streams, 0);
   EXPECT_TRUE(ChannelPlugin::row_major);
   EXPECT_THAT(ChannelPlugin::log, ElementsAre("freed", "freed", "error 10 enough"));
+  // What they throw does not go through the plugin: it is an error, or the end of the stream.
+  ChannelPlugin::log.clear();
+  options.send[0][0].receive = [](std::span<const std::byte>, size_t, bool) -> Status {
+    throw std::runtime_error("on purpose");
+  };
+  options.recv[0][0].supply = [](CopyToDeviceStream stream) {
+    EXPECT_OK(stream.AddChunk({}, [] { throw std::runtime_error("on purpose"); }));
+    throw std::runtime_error("on purpose");
+  };
+  EXPECT_OK(echo.Execute({&x}, options));
+  EXPECT_EQ(ChannelPlugin::streams, 0);
+  const std::string error = "error 13 a send callback: on purpose";
+  EXPECT_THAT(ChannelPlugin::log, ElementsAre("freed", error, "freed", error));
 }
 
 // A program may call back until it is done, also where its plugin cannot tell when that is.

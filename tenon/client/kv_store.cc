@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "tenon/base/contain.h"
 #include "tenon/client/internal/kv_callbacks.h"
 
 namespace tenon::client {
@@ -60,18 +61,29 @@ PJRT_Error* Answer(Args* args, const Result<std::string>& value) {
   return nullptr;
 }
 
+// Answers with what `ask` gives. Nothing may be thrown through the plugin's code.
+template <class Args, class Ask>
+PJRT_Error* AnswerWith(Args* args, const Ask& ask) {
+  PJRT_Error* error = nullptr;
+  const Status thrown = Contain("the key-value store", [&] { error = Answer(args, ask()); });
+  return thrown.ok() ? error : ToError(args->callback_error, thrown);
+}
+
 KeyValueStore* StoreOf(void* user_arg) { return static_cast<KeyValueStore*>(user_arg); }
 
 // struct_size of these arguments is not tested: some plugins leave it undefined.
 PJRT_Error* Get(PJRT_KeyValueGetCallback_Args* args) {
-  return Answer(
-      args, StoreOf(args->user_arg)->Get({args->key, args->key_size}, std::chrono::milliseconds(args->timeout_in_ms)));
+  return AnswerWith(args, [args] {
+    return StoreOf(args->user_arg)->Get({args->key, args->key_size}, std::chrono::milliseconds(args->timeout_in_ms));
+  });
 }
 PJRT_Error* TryGet(PJRT_KeyValueTryGetCallback_Args* args) {
-  return Answer(args, StoreOf(args->user_arg)->TryGet({args->key, args->key_size}));
+  return AnswerWith(args, [args] { return StoreOf(args->user_arg)->TryGet({args->key, args->key_size}); });
 }
 PJRT_Error* Put(PJRT_KeyValuePutCallback_Args* args) {
-  const Status status = StoreOf(args->user_arg)->Put({args->key, args->key_size}, {args->value, args->value_size});
+  const Status status = Contain("the key-value store", [args] {
+    return StoreOf(args->user_arg)->Put({args->key, args->key_size}, {args->value, args->value_size});
+  });
   return status.ok() ? nullptr : ToError(args->callback_error, status);
 }
 

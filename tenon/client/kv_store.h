@@ -9,7 +9,8 @@
 
 namespace tenon::client {
 
-/// Connects the processes of one job. Called by the plugin from any thread as long as the client lives.
+/// Connects the processes of one job. Called by the plugin from any thread as long as the client lives. What
+/// an implementation throws is an error for the plugin.
 class KeyValueStore {
  public:
   virtual ~KeyValueStore() = default;

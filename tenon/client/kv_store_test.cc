@@ -1,5 +1,7 @@
 #include "tenon/client/kv_store.h"
 
+#include <new>
+#include <stdexcept>
 #include <thread>
 
 #include "tenon/client/internal/kv_callbacks.h"
@@ -66,6 +68,33 @@ TEST(KeyValueStore, CallbacksForThePlugin) {
   EXPECT_NE(create.kv_try_get_callback(&try_get), nullptr);
   EXPECT_EQ(g_code, PJRT_Error_Code_NOT_FOUND);
   EXPECT_THAT(g_message, ::testing::HasSubstr("none"));
+}
+
+// Nothing may be thrown through the plugin's code.
+TEST(KeyValueStore, ExceptionsBecomeErrorsOfThePlugin) {
+  class Throwing final : public KeyValueStore {
+   public:
+    Result<std::string> Get(std::string_view, milliseconds) override { throw std::runtime_error("no get"); }
+    Result<std::string> TryGet(std::string_view) override { throw std::bad_alloc(); }
+    Status Put(std::string_view, std::string_view) override { throw std::runtime_error("no put"); }
+  } store;
+  auto create = MakeArgs<PJRT_Client_Create_Args>();
+  internal::SetKeyValueCallbacks(create, &store);
+  PJRT_CallbackError make_error = RecordError;
+  const auto refuses = [&](auto* callback, auto args) {
+    args.key = "key";
+    args.key_size = 3;
+    args.callback_error = &make_error;
+    args.user_arg = create.kv_get_user_arg;
+    return callback(&args) != nullptr;
+  };
+  EXPECT_TRUE(refuses(create.kv_get_callback, PJRT_KeyValueGetCallback_Args{}));
+  EXPECT_EQ(g_code, PJRT_Error_Code_INTERNAL);
+  EXPECT_THAT(g_message, ::testing::HasSubstr("no get"));
+  EXPECT_TRUE(refuses(create.kv_try_get_callback, PJRT_KeyValueTryGetCallback_Args{}));
+  EXPECT_EQ(g_code, PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(refuses(create.kv_put_callback, PJRT_KeyValuePutCallback_Args{}));
+  EXPECT_THAT(g_message, ::testing::HasSubstr("no put"));
 }
 
 TEST(KeyValueStore, LivesAsLongAsTheClient) {
