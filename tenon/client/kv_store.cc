@@ -1,5 +1,6 @@
 #include "tenon/client/kv_store.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -11,12 +12,16 @@
 namespace tenon::client {
 namespace {
 
+constexpr std::chrono::hours kForEver{24 * 365 * 100};
+
 class InProcessStore final : public KeyValueStore {
  public:
   Result<std::string> Get(std::string_view key, std::chrono::milliseconds timeout) override {
     std::unique_lock lock(mutex_);
     const auto there = [&] { return values_.find(key) != values_.end(); };
-    if (!changed_.wait_for(lock, timeout, there)) {
+    // As nanoseconds from now on, which do not hold every timeout.
+    const auto wait = std::clamp<std::chrono::milliseconds>(timeout, std::chrono::milliseconds(0), kForEver);
+    if (!changed_.wait_for(lock, wait, there)) {
       return DeadlineExceeded("no value for the key '" + std::string(key) + "' after " +
                               std::to_string(timeout.count()) + " ms");
     }

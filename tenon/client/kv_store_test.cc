@@ -23,6 +23,19 @@ TEST(KeyValueStore, PutGetTryGet) {
   other.join();
 }
 
+TEST(KeyValueStore, TimeoutsMayBeOfAnyLength) {
+  const auto store = MakeInProcessKeyValueStore();
+  std::thread other([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_OK(store->Put("late", "v"));
+  });
+  const Result<std::string> late = store->Get("late", milliseconds::max());
+  other.join();
+  ASSERT_TRUE(late.ok()) << late.status().ToString();
+  EXPECT_EQ(*late, "v");
+  EXPECT_FAILS(store->Get("none", milliseconds::min()), kDeadlineExceeded, "'none'");
+}
+
 // What the plugin sees: the C callbacks, with arguments whose struct_size is garbage, as some plugins leave it.
 PJRT_Error_Code g_code;
 std::string g_message;
