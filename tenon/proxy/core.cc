@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <iterator>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "tenon/base/drop_in_turn.h"
 #include "tenon/proxy/policy.h"
 
 namespace tenon::proxy {
@@ -145,7 +148,29 @@ ArrayStorage::ArrayStorage(std::shared_ptr<Core> core, channel::Arena::Block blo
   if (core_->is_remote()) core_->CountRemote(static_cast<int64_t>(size_bytes));
 }
 
+plugin::Ref<ArrayStorage> ArrayStorage::HolderOf(std::span<const plugin::Ref<ArrayStorage>> arrays,
+                                                 const wire::Place& at) {
+  for (const plugin::Ref<ArrayStorage>& array : arrays) {
+    if (array->has(at)) return array;
+  }
+  std::unordered_set<const ArrayStorage*> seen;
+  std::vector<std::span<const plugin::Ref<ArrayStorage>>> lists{arrays};
+  for (size_t i = 0; i < lists.size(); ++i) {
+    for (const plugin::Ref<ArrayStorage>& array : lists[i]) {
+      if (i != 0 && array->has(at)) return array;
+      if (!array->shares() || !seen.insert(array.get()).second) continue;
+      if (seen.size() > policy::kMaxSharing) return nullptr;
+      lists.emplace_back(array->shared_.data(), array->shared_.size());
+    }
+  }
+  return nullptr;
+}
+
 ArrayStorage::~ArrayStorage() {
+  if (shares()) {
+    DropInTurn(std::vector<plugin::Ref<ArrayStorage>>(std::make_move_iterator(shared_.begin()),
+                                                      std::make_move_iterator(shared_.end())));
+  }
   if (const uint64_t known = home(); known != 0) {
     if (const std::shared_ptr<Session> session = core_->Last(); session != nullptr && session->home() == known)
       session->DropLater(number_, size_bytes());

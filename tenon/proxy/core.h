@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -124,14 +125,10 @@ class ArrayStorage final : public plugin::Storage {
   /// defined.
   void Share(plugin::Ref<ArrayStorage> other) { shared_.push_back(std::move(other)); }
   bool shares() const { return !shared_.empty(); }
-  /// This array, or one that it shares memory with, where `place` is in it; null otherwise.
-  plugin::Ref<ArrayStorage> HolderOf(const wire::Place& place) {
-    if (wire::IsWithin(place, this->place(), size_bytes())) return plugin::Ref<ArrayStorage>(this);
-    for (const plugin::Ref<ArrayStorage>& other : shared_) {
-      if (plugin::Ref<ArrayStorage> holder = other->HolderOf(place)) return holder;
-    }
-    return nullptr;
-  }
+  bool has(const wire::Place& at) const { return wire::IsWithin(at, place(), size_bytes()); }
+  /// That of `arrays`, and of those that they share memory with, which has the place; null where it is not found. Of
+  /// arrays that share memory so many are looked through as a process that keeps to the rules may leave.
+  static plugin::Ref<ArrayStorage> HolderOf(std::span<const plugin::Ref<ArrayStorage>> arrays, const wire::Place& at);
 
  private:
   ~ArrayStorage() override;

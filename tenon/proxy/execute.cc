@@ -133,13 +133,10 @@ class Execution final : public session::PendingExecution {
     for (size_t i = 0; i < places.size(); ++i) {
       ArrayStorage& output = *device.outputs[i];
       if (places[i] == output.place() || output.core()->is_remote()) continue;
-      Ref<ArrayStorage> holder;
-      for (const Ref<ArrayStorage>& argument : device.arguments) {
-        if (!holder) holder = argument->HolderOf(places[i]);
-      }
+      Ref<ArrayStorage> holder = ArrayStorage::HolderOf({device.arguments.data(), device.arguments.size()}, places[i]);
       for (const Ref<ArrayStorage>& other : device.outputs) {
         // One that keeps nothing itself: none keeps itself by others.
-        if (!holder && other.get() != &output && !other->shares()) holder = other->HolderOf(places[i]);
+        if (!holder && other.get() != &output && !other->shares() && other->has(places[i])) holder = other;
       }
       if (holder) {
         output.Share(std::move(holder));

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "tenon/base/contain.h"
+#include "tenon/base/drop_in_turn.h"
 
 namespace tenon::remote {
 
@@ -33,14 +35,19 @@ constexpr size_t kMaxCallbacks = 1024;
 // While a handler of the client's runs its messages are read however many there are, up to so many times the limit.
 constexpr uint64_t kFarAhead = 8;
 constexpr std::chrono::milliseconds kCatchUp{20};
+// Arrays that share memory with others which are looked through for a place. Beyond that it counts as not found.
+constexpr size_t kMaxSharing = 128;
 
 }  // namespace
 
 // An array of the client. What is not const is guarded by the front's mutex.
 struct Front::Array {
-  Array(Front& f, uint64_t n, uint64_t s, channel::Arena::Block b)
-      : front(f), number(n), size(s), block(std::move(b)) {}
+  Array(Front& f, uint64_t n, uint64_t s, channel::Arena::Block b) : front(f), number(n), size(s), block(std::move(b)) {
+    ++front.num_arrays_;
+  }
   ~Array() {
+    --front.num_arrays_;
+    DropInTurn(std::move(shared));
     if (process != nullptr) process->DropLater(number, size);
     front.arena_.Free(std::move(block));
     const std::vector<uint32_t> gone = front.arena_.TakeGone();
@@ -59,10 +66,21 @@ struct Front::Array {
   std::shared_ptr<Session> process;            // that has been told of it
   std::vector<std::shared_ptr<Array>> shared;  // whose memory the device process has it in as well
 
-  static std::shared_ptr<Array> HolderOf(const std::shared_ptr<Array>& array, const wire::Place& at) {
-    if (wire::IsWithin(at, array->place(), array->size)) return array;
-    for (const std::shared_ptr<Array>& other : array->shared) {
-      if (std::shared_ptr<Array> holder = HolderOf(other, at)) return holder;
+  bool has(const wire::Place& at) const { return wire::IsWithin(at, place(), size); }
+  // That of `arrays`, and of those that they share memory with, which has the place; null where it is not found.
+  static std::shared_ptr<Array> HolderOf(const std::vector<std::shared_ptr<Array>>& arrays, const wire::Place& at) {
+    for (const std::shared_ptr<Array>& array : arrays) {
+      if (array->has(at)) return array;
+    }
+    std::unordered_set<const Array*> seen;
+    std::vector<const std::vector<std::shared_ptr<Array>>*> lists{&arrays};
+    for (size_t i = 0; i < lists.size(); ++i) {
+      for (const std::shared_ptr<Array>& array : *lists[i]) {
+        if (i != 0 && array->has(at)) return array;
+        if (array->shared.empty() || !seen.insert(array.get()).second) continue;
+        if (seen.size() > kMaxSharing) return nullptr;
+        lists.push_back(&array->shared);
+      }
     }
     return nullptr;
   }
@@ -139,20 +157,21 @@ class Front::Run final : public session::PendingExecution {
   }
   // As ShareMemory of tenon/proxy's executions.
   void ShareMemory(const std::vector<std::shared_ptr<Array>>& outputs, const wire::Places& places) {
+    std::shared_ptr<Array> all;  // stands for the arguments
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] == outputs[i]->place()) continue;
-      std::shared_ptr<Array> holder;
-      for (const std::shared_ptr<Array>& argument : arguments_) {
-        if (holder == nullptr) holder = Array::HolderOf(argument, places[i]);
-      }
+      std::shared_ptr<Array> holder = Array::HolderOf(arguments_, places[i]);
       for (const std::shared_ptr<Array>& other : outputs) {
-        if (holder == nullptr && other != outputs[i] && other->shared.empty())
-          holder = Array::HolderOf(other, places[i]);
+        if (holder == nullptr && other != outputs[i] && other->shared.empty() && other->has(places[i])) holder = other;
       }
-      if (holder != nullptr)
-        outputs[i]->shared.push_back(std::move(holder));
-      else
-        outputs[i]->shared = arguments_;
+      if (holder == nullptr) {
+        if (all == nullptr) {
+          all = std::make_shared<Array>(*front_, 0, 0, channel::Arena::Block());
+          all->shared = arguments_;
+        }
+        holder = all;
+      }
+      outputs[i]->shared.push_back(std::move(holder));
     }
   }
   void Fail(const Status& death) override {
@@ -492,9 +511,11 @@ Result<std::shared_ptr<Front::Array>> Front::NewArray(uint64_t number, uint64_t 
   {
     std::lock_guard lock(mutex_);
     if (arrays_.contains(number)) return DataLoss(fmt::format("array {} is made twice", number));
-    if (arrays_.size() >= options_.limits.max_arrays)
-      full = ResourceExhausted(fmt::format("there are {} arrays, no more are allowed", arrays_.size()));
-    if (arrays_.size() / 2 >= options_.limits.max_arrays) return full;
+    // Those that are dropped count as long as something keeps them.
+    const size_t there = num_arrays_.load(std::memory_order_relaxed);
+    if (there >= options_.limits.max_arrays)
+      full = ResourceExhausted(fmt::format("there are {} arrays, no more are allowed", there));
+    if (there / 2 >= options_.limits.max_arrays) return full;
   }
   channel::Arena::Block block;
   if (full.ok() && size != 0) {

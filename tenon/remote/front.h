@@ -128,6 +128,7 @@ class Front : public std::enable_shared_from_this<Front> {
   std::array<std::mutex, wire::kLanes> attaching_;
 
   std::atomic<uint64_t> owed_bytes_{0};  // what was asked for and not answered, about
+  std::atomic<size_t> num_arrays_{0};    // that there are, known to the client or not
   std::atomic<uint64_t> handled_{0};     // twice the messages that were handled; odd while one is
 
   std::mutex telling_;  // of a device process, before its end is told; before mutex_

@@ -355,6 +355,74 @@ TEST_F(FrontTest, ChainsAreToldInAnyOrderOfArrival) {
   asking.join();
 }
 
+// A device process that says of every output that it lies in memory of nobody: outputs then keep what was read for
+// them, which keeps what it was made of in turn.
+class SharingFrontTest : public FrontTest {
+ protected:
+  void TearDown() override {
+    stub_->DieOf(Unavailable("the test is over"));
+    process_.join();
+    FrontTest::TearDown();
+  }
+  void Begin(const SessionLimits& limits) {
+    Open(limits);
+    process_ = std::thread([this] {
+      Frame frame;
+      while (stub_->state().ok()) {
+        if (!stub_->Next(frame, false)) {
+          std::this_thread::yield();
+        } else if (frame.verb == Verb::kExecute) {
+          wire::Executed done;
+          done.places.push_back({999, 64});
+          EXPECT_TRUE(stub_->Say(frame.number, done).ok());
+        }
+      }
+    });
+  }
+  // Array `number` is made of the one before it, which the client then drops.
+  void RunOnLast(uint64_t number, size_t arguments = 1) {
+    wire::Execute m = Run(number - 1, number, 0);
+    m.devices[0].arguments.resize(arguments, m.devices[0].arguments[0]);
+    Say(number, m);
+    Say(0, wire::Drop{{number - 1}});
+  }
+  // The error of the next outcome, if it has one.
+  std::string Outcome() {
+    Frame frame;
+    EXPECT_TRUE(control().Receive(frame).ok());
+    return Read<wire::Executed>(frame).error.message;
+  }
+  std::thread process_;
+};
+
+// However many they are: they are looked through and given back one by one, and each once.
+TEST_F(SharingFrontTest, ChainsMayBeLong) {
+  Begin({});
+  uint64_t number = 0;
+  for (int batch = 0; batch < 100; ++batch) {
+    for (int i = 0; i < 500; ++i) RunOnLast(++number, batch == 0 ? 2 : 1);
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(Outcome(), "");
+  }
+  Say(0, wire::Drop{{number}});
+  RunOnLast(number + 2);
+  ASSERT_EQ(Outcome(), "");  // By now the front has dropped them.
+}
+
+// What only others know of any more counts, too.
+TEST_F(SharingFrontTest, ChainsAreOfSoMany) {
+  SessionLimits limits;
+  limits.max_arrays = 100;
+  Begin(limits);
+  uint64_t number = 0;
+  std::string error;
+  while (error.empty() && number < 1000) {
+    RunOnLast(++number);
+    error = Outcome();
+  }
+  EXPECT_LE(number, limits.max_arrays);
+  EXPECT_THAT(error, HasSubstr("arrays, no more are allowed"));
+}
+
 // Executions that wait for arrays hold the session, which holds the arrays.
 TEST_F(FrontTest, NothingThatIsAskedForWhileItEndsKeepsASession) {
   constexpr int kRounds = 200;
