@@ -21,18 +21,30 @@ Link::Link(SharedMemory memory)
 Status Pieces::Add(PieceNotice notice) {
   auto piece = std::make_shared<Piece>();
   piece->number = notice.piece;
+  {
+    std::lock_guard lock(mutex_);
+    if (pieces_.size() >= limits_.pieces || notice.size_bytes > limits_.bytes - bytes_) {
+      return DataLoss(fmt::format(
+          "{} bytes of shared memory are announced beside {} pieces of {} bytes; at most {} of {} are taken",
+          notice.size_bytes, pieces_.size(), bytes_, limits_.pieces, limits_.bytes));
+    }
+  }
   TENON_ASSIGN_OR_RETURN(piece->memory, SharedMemory::Map(std::move(notice.fd), notice.size_bytes));
   piece->memory.CloseFd();
   std::lock_guard lock(mutex_);
   if (!pieces_.emplace(piece->number, piece).second)
     return DataLoss(fmt::format("piece {} of shared memory is announced twice", piece->number));
+  bytes_ += piece->memory.size();
   added_.notify_all();
   return OkStatus();
 }
 
 void Pieces::Remove(uint32_t number) {
   std::lock_guard lock(mutex_);
-  pieces_.erase(number);
+  if (const auto it = pieces_.find(number); it != pieces_.end()) {
+    bytes_ -= it->second->memory.size();
+    pieces_.erase(it);
+  }
 }
 
 Result<std::shared_ptr<Piece>> Pieces::Find(uint32_t number) {

@@ -49,7 +49,16 @@ inline constexpr int kLinkFd = 4;
 /// The pieces that the other side made known, by number. Thread-safe.
 class Pieces {
  public:
-  /// Maps a piece. DATA_LOSS when it is no sealed memory, or its number is taken.
+  /// How many there may be, and of how many bytes: whoever gets them maps them, and shares its own address space with
+  /// all that it does.
+  struct Limits {
+    size_t pieces = SIZE_MAX;
+    uint64_t bytes = UINT64_MAX;
+  };
+  Pieces() = default;
+  explicit Pieces(Limits limits) : limits_(limits) {}
+
+  /// Maps a piece. DATA_LOSS when it is no sealed memory, its number is taken, or there are too many.
   Status Add(PieceNotice notice);
   void Remove(uint32_t number);
   /// The piece, once it is there: waits at most five seconds for its notice, which comes another way than what names
@@ -66,6 +75,8 @@ class Pieces {
   std::mutex mutex_;
   std::condition_variable added_;
   std::map<uint32_t, std::shared_ptr<Piece>> pieces_;
+  const Limits limits_;
+  uint64_t bytes_ = 0;
   bool closed_ = false;
 };
 

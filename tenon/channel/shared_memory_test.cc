@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tenon/channel/control.h"
+#include "tenon/channel/link.h"
 
 namespace tenon::channel {
 namespace {
@@ -37,6 +38,26 @@ TEST(SharedMemory, UnsealedOrOfAnotherSizeIsRefused) {
   ASSERT_TRUE(memory.ok());
   EXPECT_EQ(SharedMemory::Map(Fd(dup(memory->fd())), 16384).status().code(), Code::kDataLoss);
   EXPECT_FALSE(SharedMemory::Map(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)), 8192).ok());
+}
+
+// Memory that is announced is mapped: the other side says how much, and need not have it.
+TEST(SharedMemory, PiecesAreSoManyAndSoLarge) {
+  const auto notice = [](uint32_t number, size_t size_bytes) {
+    Fd fd(memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(size_bytes)), 0);
+    EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    return PieceNotice{number, size_bytes, std::move(fd)};
+  };
+  Pieces pieces({.pieces = 3, .bytes = uint64_t{1} << 40});
+  EXPECT_EQ(pieces.Add(notice(1, uint64_t{1} << 45)).code(), Code::kDataLoss);
+  ASSERT_TRUE(pieces.Add(notice(1, uint64_t{1} << 39)).ok());
+  EXPECT_NE(pieces.Add(notice(2, (uint64_t{1} << 39) + 4096)).message().find("beside 1 pieces"), std::string::npos);
+  ASSERT_TRUE(pieces.Add(notice(2, uint64_t{1} << 39)).ok());
+  pieces.Remove(1);
+  pieces.Remove(1);
+  ASSERT_TRUE(pieces.Add(notice(1, 4096)).ok());
+  ASSERT_TRUE(pieces.Add(notice(3, 4096)).ok());
+  EXPECT_EQ(pieces.Add(notice(4, 4096)).code(), Code::kDataLoss);
 }
 
 TEST(SharedMemory, OtherMessagesAreRefused) {

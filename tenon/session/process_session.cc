@@ -22,6 +22,10 @@ using wire::Verb;
 namespace {
 
 constexpr size_t kOutputTail = 2048;
+// What a device process may have mapped here, for arrays of handlers: a tenth of the mappings that a process may have,
+// and a hundredth of its addresses. One that keeps to the rules has at most the machine's memory in it.
+constexpr size_t kMaxPieces = 4096;
+constexpr uint64_t kMaxPieceBytes = uint64_t{1} << 40;
 // A thread that waits for an outcome looks for replies itself until none has come for so long, and for no longer than
 // that: being woken costs up to 50 us, of the device process as well, which looks for its next request for less.
 constexpr int64_t kLookNs = 100'000, kMostLookNs = 400'000;
@@ -38,7 +42,8 @@ ProcessSession::ProcessSession(ProcessOptions options, channel::SharedMemory lin
       options_(std::move(options)),
       link_(std::move(link)),
       control_(std::move(control)),
-      process_(std::move(process)) {}
+      process_(std::move(process)),
+      pieces_({kMaxPieces, kMaxPieceBytes}) {}
 
 ProcessSession::~ProcessSession() = default;
 

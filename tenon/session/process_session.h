@@ -65,8 +65,8 @@ class ProcessSession final : public Session {
   channel::Link link_;
   const channel::Fd control_;
   const Process process_;
-  channel::Pieces pieces_;
-  std::mutex reading_;  // of replies: whoever takes them from the ring and handles them; guards what follows
+  channel::Pieces pieces_;  // of the device process
+  std::mutex reading_;      // of replies: whoever takes them from the ring and handles them; guards what follows
   channel::Ring::Frame frame_;
   bool broken_ = false;  // by the other side: nothing more is taken
   std::deque<std::function<void()>> rests_;
