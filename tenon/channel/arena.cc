@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
 namespace tenon::channel {
@@ -40,6 +41,57 @@ Result<std::shared_ptr<Piece>> Arena::NewPiece(uint64_t size_bytes) {
   return piece;
 }
 
+// Whether a piece of so many bytes may be made, when what is free and can go back to the system has gone.
+bool Arena::MakeRoom(uint64_t size_bytes) {
+  if (limit_bytes_ == 0 || limit_bytes_ > UINT64_MAX / 4) return true;
+  const uint64_t most = 2 * limit_bytes_ + 2 * kPieceBytes;
+  const auto fits = [&] { return held_ <= most && size_bytes <= most - held_; };
+  if (!fits()) GiveBackLarge();
+  if (!fits()) GiveBackSmall();
+  return fits();
+}
+
+void Arena::GiveBackLarge() {
+  for (const auto& [bytes, old] : free_large_) {
+    held_ -= bytes;
+    NoteGone(old);
+  }
+  free_large_.clear();
+  free_large_bytes_ = 0;
+}
+
+// Pieces of which no block is in use.
+void Arena::GiveBackSmall() {
+  std::set<uint32_t> unused;
+  for (std::vector<Block>& free : free_) {
+    std::erase_if(free, [&](const Block& block) {
+      if (block.piece == current_ || block.piece->free_bytes != block.piece->cut_bytes) return false;
+      if (unused.insert(block.piece->number).second) NoteGone(block);
+      return true;
+    });
+  }
+  held_ -= unused.size() * kPieceBytes;
+}
+
+// A free block of a larger class that the limit has room for, or none.
+Arena::Block Arena::TakeLarger(int size_class) {
+  for (auto larger = static_cast<size_t>(size_class) + 1; larger < free_.size(); ++larger) {
+    std::vector<Block>& free = free_[larger];
+    if (free.empty() || free.back().size_bytes > limit_bytes_ - std::min(limit_bytes_, in_use_)) continue;
+    Block block = std::move(free.back());
+    free.pop_back();
+    block.piece->free_bytes -= block.size_bytes;
+    return block;
+  }
+  return {};
+}
+
+Status Arena::TooMuchHeld(uint64_t size_bytes) const {
+  return ResourceExhausted(
+      fmt::format("out of memory: {} bytes are wanted, {} of {} are in use, and {} are held for them", size_bytes,
+                  in_use_, limit_bytes_, held_));
+}
+
 Result<Arena::Block> Arena::Allocate(uint64_t size_bytes) {
   if (size_bytes > (uint64_t{1} << 47)) return ResourceExhausted(fmt::format("cannot allocate {} bytes", size_bytes));
   std::lock_guard lock(mutex_);
@@ -60,14 +112,10 @@ Result<Arena::Block> Arena::Allocate(uint64_t size_bytes) {
       free_large_.erase(it);
       free_large_bytes_ -= block.size_bytes;
     } else {
+      if (!MakeRoom(class_bytes)) return TooMuchHeld(size_bytes);
       Result<std::shared_ptr<Piece>> piece = NewPiece(class_bytes);
       if (!piece.ok() && !free_large_.empty()) {
-        for (const auto& [bytes, old] : free_large_) {
-          held_ -= bytes;
-          NoteGone(old);
-        }
-        free_large_.clear();
-        free_large_bytes_ = 0;
+        GiveBackLarge();
         piece = NewPiece(class_bytes);
       }
       if (!piece.ok()) return piece.status();
@@ -78,13 +126,21 @@ Result<Arena::Block> Arena::Allocate(uint64_t size_bytes) {
   } else if (std::vector<Block>& free = free_[static_cast<size_t>(size_class)]; !free.empty()) {
     block = std::move(free.back());
     free.pop_back();
+    block.piece->free_bytes -= block.size_bytes;
   } else {
-    if (current_ == nullptr || kPieceBytes - cut_ < class_bytes) {
-      TENON_ASSIGN_OR_RETURN(current_, NewPiece(kPieceBytes));
-      cut_ = kAlignment;  // Nothing lies at offset 0.
+    const bool full = current_ == nullptr || kPieceBytes - cut_ < class_bytes;
+    if (full && !MakeRoom(kPieceBytes)) {
+      block = TakeLarger(size_class);
+      if (block.piece == nullptr) return TooMuchHeld(size_bytes);
+    } else {
+      if (full) {
+        TENON_ASSIGN_OR_RETURN(current_, NewPiece(kPieceBytes));
+        cut_ = kAlignment;  // Nothing lies at offset 0.
+      }
+      block = {current_, cut_, class_bytes};
+      cut_ += class_bytes;
+      current_->cut_bytes += class_bytes;
     }
-    block = {current_, cut_, class_bytes};
-    cut_ += class_bytes;
   }
   in_use_ += block.size_bytes;
   return block;
@@ -104,6 +160,7 @@ void Arena::Free(Block block) {
   }
   uint64_t class_bytes = 0;
   const int size_class = ClassOf(block.size_bytes, &class_bytes);
+  block.piece->free_bytes += block.size_bytes;
   free_[static_cast<size_t>(size_class)].push_back(std::move(block));
 }
 

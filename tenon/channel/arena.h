@@ -18,6 +18,8 @@ namespace tenon::channel {
 struct Piece {
   uint32_t number = 0;
   SharedMemory memory;
+  // The arena's that has it: what small blocks were cut from it, and those of them that are free.
+  uint64_t cut_bytes = 0, free_bytes = 0;
 };
 
 /// Allocates blocks of shared memory out of pieces: the bookkeeping lies in this process alone. Blocks are recycled by
@@ -30,7 +32,8 @@ class Arena {
     uint64_t size_bytes = 0;  // of the class
     char* data() const { return piece->memory.data() + offset; }
   };
-  /// Numbers of pieces begin at `first_piece`; `limit_bytes` bounds what blocks in use take (0: nothing does).
+  /// Numbers of pieces begin at `first_piece`; `limit_bytes` bounds what blocks in use take (0: nothing does). Of the
+  /// system's memory no more is held than twice that and two pieces.
   Arena(uint32_t first_piece, uint64_t limit_bytes) : next_piece_(first_piece), limit_bytes_(limit_bytes) {}
 
   /// A block of at least `size_bytes`, aligned to 64. RESOURCE_EXHAUSTED beyond the limit or the system's memory.
@@ -52,6 +55,11 @@ class Arena {
   static int ClassOf(uint64_t size_bytes, uint64_t* class_bytes);
   Result<std::shared_ptr<Piece>> NewPiece(uint64_t size_bytes);
   void TrimLarge();
+  bool MakeRoom(uint64_t size_bytes);
+  void GiveBackLarge();
+  void GiveBackSmall();
+  Block TakeLarger(int size_class);
+  Status TooMuchHeld(uint64_t size_bytes) const;
   void NoteGone(const Block& block);
 
   mutable std::mutex mutex_;

@@ -79,5 +79,58 @@ TEST(Arena, TheLimitHolds) {
   EXPECT_TRUE(arena.Allocate(800 << 10).ok());
 }
 
+// Sizes that come one after another: what was held for one is not left beside what is held for the next.
+TEST(Arena, WhatIsHeldIsLimitedToo) {
+  constexpr uint64_t kLimit = uint64_t{64} << 20;
+  Arena arena(1, kLimit);
+  uint64_t most = 0;
+  std::vector<uint32_t> gone;
+  for (uint64_t size = 64 << 10; size <= Arena::kLargeBytes; size += size / 4) {
+    std::vector<Arena::Block> blocks;
+    for (uint64_t left = kLimit; left >= size + size / 3; left -= size + size / 3) {
+      Result<Arena::Block> block = arena.Allocate(size);
+      ASSERT_TRUE(block.ok()) << size << ": " << block.status().ToString();
+      std::memset(block->data(), 1, 64);
+      blocks.push_back(std::move(*block));
+    }
+    for (Arena::Block& block : blocks) arena.Free(std::move(block));
+    most = std::max(most, arena.bytes_held());
+    for (const uint32_t piece : arena.TakeGone()) gone.push_back(piece);
+  }
+  EXPECT_LE(most, 2 * kLimit + 2 * Arena::kPieceBytes);
+  EXPECT_FALSE(gone.empty());
+}
+
+// One block of each piece stays in use, so that none can go back.
+TEST(Arena, WhatIsHeldForOtherSizesServes) {
+  constexpr uint64_t kLimit = uint64_t{256} << 20;
+  Arena arena(1, kLimit);
+  std::vector<Arena::Block> kept;
+  Status refused;
+  for (uint64_t size = 64 << 10; size < Arena::kLargeBytes; size += size / 4) {
+    std::vector<Arena::Block> blocks;
+    for (uint64_t left = kLimit / 2; left >= 2 * size; left -= 2 * size) {
+      Result<Arena::Block> block = arena.Allocate(size);
+      if (!block.ok()) refused = block.status();
+      if (!block.ok()) break;
+      blocks.push_back(std::move(*block));
+    }
+    uint32_t piece = 0;
+    for (Arena::Block& block : blocks) {
+      if (block.piece->number != piece) {
+        piece = block.piece->number;
+        kept.push_back(std::move(block));
+      } else {
+        arena.Free(std::move(block));
+      }
+    }
+    ASSERT_LE(arena.bytes_held(), 2 * kLimit + 2 * Arena::kPieceBytes);
+  }
+  if (!refused.ok()) EXPECT_NE(refused.message().find("are held"), std::string::npos) << refused.ToString();
+  for (Arena::Block& block : kept) arena.Free(std::move(block));
+  EXPECT_EQ(arena.bytes_in_use(), 0u);
+  EXPECT_TRUE(arena.Allocate(kLimit - Arena::kPieceBytes).ok());
+}
+
 }  // namespace
 }  // namespace tenon::channel
