@@ -355,6 +355,24 @@ TEST_F(FrontTest, ChainsAreToldInAnyOrderOfArrival) {
   asking.join();
 }
 
+// A device process that calls handlers however often, which nobody need answer: its host keeps only so many calls.
+TEST_F(FrontTest, ProcessesCallOnlySoOften) {
+  Open();
+  std::thread client([&] {
+    Frame frame;
+    while (control().Receive(frame).ok()) {
+    }
+  });
+  Status status;
+  size_t calls = 0;
+  for (; status.ok() && calls < 10000; ++calls) status = stub_->Say(calls, wire::CallHandler{});
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_EQ(calls, session::Session::kMaxCalls + 1);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not taken the outcomes"));
+  control().Close(Cancelled("the test is over"));
+  client.join();
+}
+
 // A device process that says of every output that it lies in memory of nobody: outputs then keep what was read for
 // them, which keeps what it was made of in turn.
 class SharingFrontTest : public FrontTest {

@@ -128,7 +128,7 @@ void Session::Post(Verb verb, uint64_t number, std::string_view message) {
 }
 
 void Session::PostLocked(Verb verb, uint64_t number, std::string_view message) {
-  if (overflow_.empty() && TrySend(verb, number, message)) return;
+  if (overflow_.empty() && TrySend(verb, number, message)) return Sent(verb);
   overflow_.push_back({verb, number, std::string(message)});
   overflow_bytes_ += sizeof(Outgoing) + message.size();
   overflow_changed_.notify_one();
@@ -136,6 +136,19 @@ void Session::PostLocked(Verb verb, uint64_t number, std::string_view message) {
   writer_started_ = true;
   const Status started = StartThread([self = shared_from_this()] { self->WriteOverflow(); });
   if (!started.ok()) Kill("its host has no thread for it");
+}
+
+void Session::Sent(Verb verb) {
+  if (verb == Verb::kHandlerDone) calls_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// One that calls without taking outcomes would have its host keep them all.
+Status Session::CountCall() {
+  if (calls_.fetch_add(1, std::memory_order_relaxed) >= kMaxCalls)
+    return DataLoss(
+        fmt::format("the device process has called its host {} times and not taken the outcomes", kMaxCalls));
+  handlers_running_.fetch_add(1, std::memory_order_relaxed);
+  return OkStatus();
 }
 
 void Session::WriteOverflow() {
@@ -148,6 +161,7 @@ void Session::WriteOverflow() {
       lock.unlock();
       const Status status = Send(front.verb, front.number, front.message);
       lock.lock();
+      Sent(front.verb);
       overflow_bytes_ -= sizeof(Outgoing) + front.message.size();
       overflow_.pop_front();
       if (!status.ok()) {
@@ -237,7 +251,7 @@ Status Session::Handle(const channel::Ring::Frame& frame) {
       TENON_ASSIGN_OR_RETURN(wire::CallHandler message, Decode<wire::CallHandler>(frame.message));
       if (handlers_ == nullptr) return Unimplemented("the device process calls a handler, and there are none");
       std::shared_ptr<PendingExecution> execution = FindExecution(message.execution);
-      handlers_running_.fetch_add(1, std::memory_order_relaxed);
+      TENON_RETURN_IF_ERROR(CountCall());
       handlers_->Run(shared_from_this(), frame.number, std::move(message), std::move(execution));
       return OkStatus();
     }
@@ -246,7 +260,7 @@ Status Session::Handle(const channel::Ring::Frame& frame) {
       const std::shared_ptr<PendingExecution> execution = FindExecution(message.execution);
       if (execution == nullptr)
         return DataLoss(fmt::format("a transfer of execution {}, which is not under way", message.execution));
-      handlers_running_.fetch_add(1, std::memory_order_relaxed);
+      TENON_RETURN_IF_ERROR(CountCall());
       return execution->Transfer(shared_from_this(), frame.number, std::move(message));
     }
     default:

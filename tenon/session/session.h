@@ -104,6 +104,9 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   /// Such a call has ended without an outcome that anybody waits for.
   void HandlerEnded() { handlers_running_.fetch_sub(1, std::memory_order_relaxed); }
+  /// The device process may have called and not been answered so often: of those that keep to the rules a thread each
+  /// waits.
+  static constexpr size_t kMaxCalls = 4096;
   /// Whether its arrays lie in memory of this process, too.
   bool shares_memory() const { return home() == generation(); }
 
@@ -188,6 +191,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Result<std::string> CallEncoded(wire::Verb verb, std::string message);
   Status Handle(const channel::Ring::Frame& frame);
+  Status CountCall();
+  void Sent(wire::Verb verb);
   std::shared_ptr<PendingExecution> FindExecution(uint64_t number) const;
   void WriteOverflow();
   void FlushDropsLocked();
@@ -217,6 +222,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   std::atomic<uint64_t> progress_{0};
   std::atomic<int> handlers_running_{0};
+  std::atomic<size_t> calls_{0};  // of the device process whose outcome has not been sent yet
 };
 
 }  // namespace tenon::session
