@@ -196,7 +196,7 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
   static Status Check(const wire::Attach& attach) {
     if (attach.oldest > wire::kNewestProtocol || attach.newest < wire::kOldestProtocol) {
       return FailedPrecondition(fmt::format("the client ({}) speaks protocols {} to {}, this server ({}) {} to {}",
-                                            attach.build, attach.oldest, attach.newest, TENON_BUILD_NAME,
+                                            Printable(attach.build), attach.oldest, attach.newest, TENON_BUILD_NAME,
                                             wire::kOldestProtocol, wire::kNewestProtocol));
     }
     if (attach.lane >= wire::kLanes) return DataLoss(fmt::format("a connection of kind {}", attach.lane));

@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kShownText = 60;
 constexpr size_t kShownElements = 16;
+// Records that take more, of messages that nobody expects, are not made to be shown.
+constexpr uint64_t kShownBytes = uint64_t{1} << 20;
 
 // Writes records as name=value lists.
 class Printer {
@@ -68,7 +70,7 @@ class Printer {
 
 template <class Record>
 std::string DumpAs(const char* name, std::string_view bytes) {
-  const Result<Record> record = Decode<Record>(bytes);
+  const Result<Record> record = Decode<Record>(bytes, kShownBytes);
   if (!record.ok()) return fmt::format("{} of {} bytes: {}", name, bytes.size(), record.status().message());
   Printer printer;
   printer.Put(*record);

@@ -60,12 +60,15 @@ class Encoder {
 
 /// Reads records. The first failure sticks: from then on everything reads as zero or empty, so that status() is looked
 /// at once. Records of lists without elements take many times their bytes: what is read may take kFreeBytes, beyond
-/// that no more than kMaxGrowth times the bytes that are there, and never more than `most_bytes`.
+/// that no more than kMaxGrowth times the bytes that are there nor kMaxBeyond more than they are, and never more than
+/// `most_bytes`.
 class Decoder {
  public:
-  static constexpr uint64_t kFreeBytes = uint64_t{1} << 20, kMaxGrowth = 16;
+  static constexpr uint64_t kFreeBytes = uint64_t{1} << 20, kMaxGrowth = 16, kMaxBeyond = uint64_t{128} << 20;
   explicit Decoder(std::string_view bytes, uint64_t most_bytes = UINT64_MAX)
-      : bytes_(bytes), budget_(std::min(most_bytes, kFreeBytes + kMaxGrowth * bytes.size())), left_(budget_) {}
+      : bytes_(bytes),
+        budget_(std::min({most_bytes, kFreeBytes + kMaxGrowth * bytes.size(), kMaxBeyond + bytes.size()})),
+        left_(budget_) {}
 
   const Status& status() const { return status_; }
   /// What the elements and texts that were read take, about.

@@ -110,6 +110,20 @@ TEST(Codec, DamageIsHarmless) {
   }
 }
 
+// However long they are, messages take only so much more than their own bytes, and less to be shown.
+TEST(Codec, LongMessagesOfNothingAreRefused) {
+  Executed m;
+  m.values.resize(uint32_t{8} << 20);
+  const std::string bytes = Encode(m);
+  m = {};
+  uint64_t memory_bytes = 0;
+  const Result<Executed> read = Decode<Executed>(bytes, UINT64_MAX, &memory_bytes);
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr("takes more memory than its message may"));
+  EXPECT_LE(memory_bytes, bytes.size() + (uint64_t{128} << 20));
+  EXPECT_THAT(Dump(Verb::kExecuted, Encode(Executed{0, {}, {}, std::vector<std::string>(100000)})),
+              HasSubstr("takes more memory"));
+}
+
 TEST(Codec, Text) {
   EXPECT_THAT(Dump(Verb::kExecute, Encode(SomeExecution())), HasSubstr("Execute{executable=7, launch_id=-3"));
   EXPECT_THAT(Dump(Verb::kExecute, "x"), HasSubstr("ends early"));
