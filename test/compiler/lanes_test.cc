@@ -125,6 +125,72 @@ TEST(Lanes, LoopsThatEndAtDifferentTimes) {
               ElementsAre(24, 24, 8804, 8804));
 }
 
+// A loop that ends when it wants, whose condition has another such loop, and so on `depth` times: %w.
+std::string LoopInConditions(int depth) {
+  if (depth == 0) {
+    return fmt::format(R"(%w0 = stablehlo.while(%i0 = %zero) : tensor<i32>
+      cond {{
+        {}
+        %b0 = stablehlo.add %s0, %id : tensor<i32>
+        %d0 = stablehlo.add %i0, %i0 : tensor<i32>
+        %p0 = stablehlo.compare LT, %d0, %b0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p0 : tensor<i1>
+      }} do {{
+        %n0 = stablehlo.add %i0, %one : tensor<i32>
+        stablehlo.return %n0 : tensor<i32>
+      }}
+      )",
+                       PairSum("%s0", "%id"));
+  }
+  return fmt::format(R"(%w{0} = stablehlo.while(%i{0} = %zero) : tensor<i32>
+      cond {{
+        {2}
+        %b{0} = stablehlo.minimum %w{1}, %id : tensor<i32>
+        %p{0} = stablehlo.compare LT, %i{0}, %b{0} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p{0} : tensor<i1>
+      }} do {{
+        {3}
+        %n{0} = stablehlo.add %i{0}, %one : tensor<i32>
+        stablehlo.return %n{0} : tensor<i32>
+      }}
+      )",
+                     depth, depth - 1, LoopInConditions(depth - 1), PairSum(fmt::format("%s{}", depth), "%x"));
+}
+
+TEST(Lanes, LoopsInConditionsOfLoops) {
+  for (int depth = 0; depth < 5; ++depth) {
+    EXPECT_THAT(ResultsOf(fmt::format("{} %r = stablehlo.add %w{}, %x : tensor<i32>", LoopInConditions(depth), depth),
+                          {100, 200, 300, 400}),
+                depth == 0 ? ElementsAre(101, 201, 304, 404) : ElementsAre(100, 201, 302, 403));
+  }
+}
+
+// The condition of the outermost is expanded twice; what it has inside is not again at every depth.
+TEST(Lanes, LoopsInConditionsDoNotMultiply) {
+  compiler::CompileOptions options = CpuOptions();
+  options.num_replicas = 2;
+  std::vector<size_t> sizes;
+  for (const int depth : {4, 8}) {
+    std::string body = LoopInConditions(depth);
+    for (size_t at; (at = body.find("[[0, 1], [2, 3]]> : tensor<2x2xi64>")) != body.npos;)
+      body.replace(at, 35, "[[0, 1]]> : tensor<1x2xi64>");
+    const Result<compiler::CompiledProgram> compiled = compiler::Compile(fmt::format(R"(
+      func.func @main(%x: tensor<i32>) -> tensor<i32> {{
+        %u = stablehlo.replica_id : tensor<ui32>
+        %id = stablehlo.convert %u : (tensor<ui32>) -> tensor<i32>
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        {}
+        return %w{} : tensor<i32>
+      }})",
+                                                                                     body, depth),
+                                                                         options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    sizes.push_back(plan::Print(compiled->plan).size());
+  }
+  EXPECT_LT(sizes[1], 4 * sizes[0]);
+}
+
 TEST(Lanes, WhatOthersMustNotRunIsNotRun) {
   // The inner loop ends for even numbers alone; replicas with odd ones do not come to it.
   EXPECT_THAT(ResultsOf(fmt::format(R"(%two = stablehlo.constant dense<2> : tensor<i32>

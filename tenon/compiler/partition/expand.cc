@@ -27,7 +27,8 @@ class Expander {
         instances_(instances),
         contents_of_(contents_of),
         varying_(instances, contents_of),
-        active_(instances.active) {}
+        active_(instances.active),
+        repeated_(instances.repeated) {}
 
   Result<std::vector<Lanes>> Run(mlir::Block& body, const std::vector<Lanes>& arguments,
                                  const std::vector<bool>& varying) {
@@ -103,6 +104,7 @@ class Expander {
     const Instances alone{{instances_.devices[lane]}, instances_.num_replicas, instances_.num_partitions};
     Expander expander(b_, alone, contents_of_);
     expander.depth_ = depth_;
+    expander.repeated_ = repeated_;
     std::vector<mlir::IRMapping> maps{std::move(map)};
     const Status status = expander.OfOneLane(op, maps);
     map = std::move(maps[0]);
@@ -176,6 +178,7 @@ class Expander {
     for (mlir::Value v : op.getTensors()) operands.push_back(LanesOf(v, maps));
     Instances around = instances_;
     around.active = active_;
+    around.repeated = repeated_;
     TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> results, ExpandManualComputation(b_, op, operands, around));
     for (size_t i = 0; i < results.size(); ++i) Bind(op->getResult(static_cast<unsigned>(i)), results[i], maps);
     return OkStatus();
@@ -230,13 +233,59 @@ class Expander {
   }
 
   // A loop whose lanes end when they want: beside the carries it has whether each lane goes on, and whether any does.
+  // That takes its condition before it and at the end of its body. Where that would repeat what is repeated already,
+  // and so twice as much at every further depth, the condition is at the beginning of the body, and the rest of it a
+  // branch.
   Status SteeredEach(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
+    return repeated_ ? AskedWithin(loop, maps) : AskedBefore(loop, maps);
+  }
+
+  Status AskedWithin(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
+    const mlir::Location loc = loop.getLoc();
+    const size_t n = loop->getNumOperands(), lanes = maps.size();
+    const mlir::Value yes = True(loc);
+    llvm::SmallVector<mlir::Value> state = Carries(loop->getOperands(), maps);
+    for (size_t i = 0; i < lanes; ++i) state.push_back(active_.empty() ? yes : active_[i]);
+    state.push_back(yes);
+    mlir::Operation* joint = JointLoop(loop, state);
+    const mlir::OpBuilder::InsertionGuard guard(b_);
+    mlir::Block* block = BlockOf(joint, 0);
+    Return(loc, {{block->getArguments().back()}});
+    block = BlockOf(joint, 1);
+    const std::vector<Lanes> old = ArgumentsOf(block, n, lanes);
+    const Lanes around = active_;
+    active_.clear();
+    for (size_t i = 0; i < lanes; ++i) active_.push_back(block->getArgument(static_cast<unsigned>(n * lanes + i)));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> wanted, RunIn(loop->getRegion(0).front(), old, maps));
+    active_ = Each<stablehlo::AndOp>(loc, active_, wanted[0]);
+    const Lanes goes_on = active_;
+    const mlir::Value any = Any(loc, goes_on);
+    mlir::Operation* turn = JointIf(loc, any, loop->getResultTypes(), lanes);
+    {
+      const mlir::OpBuilder::InsertionGuard inside(b_);
+      b_.createBlock(&turn->getRegion(0));
+      TENON_ASSIGN_OR_RETURN(std::vector<Lanes> next, RunIn(loop->getRegion(1).front(), old, maps));
+      for (size_t a = 0; a < n; ++a) next[a] = Select(loc, active_, next[a], old[a]);
+      Return(loc, next);
+      b_.createBlock(&turn->getRegion(1));
+      Return(loc, old);
+    }
+    active_ = around;
+    llvm::SmallVector<mlir::Value> yielded(turn->getResults());
+    yielded.append(goes_on.begin(), goes_on.end());
+    yielded.push_back(any);
+    stablehlo::ReturnOp::create(b_, loc, yielded);
+    BindJoint(loop, joint, n, maps);
+    return OkStatus();
+  }
+
+  Status AskedBefore(stablehlo::WhileOp loop, std::vector<mlir::IRMapping>& maps) {
     const mlir::Location loc = loop.getLoc();
     const size_t n = loop->getNumOperands(), lanes = maps.size();
     std::vector<Lanes> init;
     for (mlir::Value v : loop->getOperands()) init.push_back(LanesOf(v, maps));
     mlir::Block& condition = loop->getRegion(0).front();
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> first, RunIn(condition, init, maps));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> first, RunRepeated(condition, init, maps));
     Lanes goes_on = active_.empty() ? first[0] : Each<stablehlo::AndOp>(loc, active_, first[0]);
     llvm::SmallVector<mlir::Value> state = Carries(loop->getOperands(), maps);
     state.append(goes_on.begin(), goes_on.end());
@@ -251,7 +300,7 @@ class Expander {
     std::swap(active_, goes_on);
     TENON_ASSIGN_OR_RETURN(std::vector<Lanes> next, RunIn(loop->getRegion(1).front(), old, maps));
     for (size_t a = 0; a < n; ++a) next[a] = Select(loc, active_, next[a], old[a]);
-    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> again, RunIn(condition, next, maps));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Lanes> again, RunRepeated(condition, next, maps));
     std::swap(active_, goes_on);
     goes_on = Each<stablehlo::AndOp>(loc, goes_on, again[0]);
     const mlir::Value any = Any(loc, goes_on);
@@ -264,6 +313,15 @@ class Expander {
     stablehlo::ReturnOp::create(b_, loc, yielded);
     BindJoint(loop, joint, n, maps);
     return OkStatus();
+  }
+
+  // RunIn of what is expanded elsewhere as well.
+  Result<std::vector<Lanes>> RunRepeated(mlir::Block& body, const std::vector<Lanes>& arguments,
+                                         const std::vector<mlir::IRMapping>& maps) {
+    repeated_ = true;
+    Result<std::vector<Lanes>> results = RunIn(body, arguments, maps);
+    repeated_ = false;
+    return results;
   }
 
   Status Branches(mlir::Operation* op, std::vector<mlir::IRMapping>& maps) {
@@ -297,12 +355,7 @@ class Expander {
     for (unsigned r = 0; r < op->getNumRegions(); ++r) {
       Lanes takes = Takes(op, index, r);
       if (!around.empty()) takes = Each<stablehlo::AndOp>(loc, around, takes);
-      llvm::SmallVector<mlir::Type> types;
-      for (size_t i = 0; i < maps.size(); ++i) types.append(op->result_type_begin(), op->result_type_end());
-      mlir::OperationState state(loc, stablehlo::IfOp::getOperationName(), {Any(loc, takes)}, types);
-      state.addRegion();
-      state.addRegion();
-      mlir::Operation* branch = b_.create(state);
+      mlir::Operation* branch = JointIf(loc, Any(loc, takes), op->getResultTypes(), maps.size());
       {
         const mlir::OpBuilder::InsertionGuard guard(b_);
         b_.createBlock(&branch->getRegion(0));
@@ -416,6 +469,22 @@ class Expander {
     return b_.create(state);
   }
 
+  // An if whose branches give values of these types for every lane.
+  mlir::Operation* JointIf(mlir::Location loc, mlir::Value condition, mlir::TypeRange of_lane, size_t lanes) {
+    llvm::SmallVector<mlir::Type> types;
+    for (size_t i = 0; i < lanes; ++i) types.append(of_lane.begin(), of_lane.end());
+    mlir::OperationState state(loc, stablehlo::IfOp::getOperationName(), {condition}, types);
+    state.addRegion();
+    state.addRegion();
+    return b_.create(state);
+  }
+
+  mlir::Value True(mlir::Location loc) {
+    const auto type = mlir::RankedTensorType::get({}, b_.getI1Type());
+    const auto value = mlir::DenseElementsAttr::get(type, true);
+    return stablehlo::ConstantOp::create(b_, loc, mlir::cast<mlir::ElementsAttr>(value)).getResult();
+  }
+
   // A block of region `r` with an argument for each operand of `op`, and the insertion point in it.
   mlir::Block* BlockOf(mlir::Operation* op, unsigned r) {
     const llvm::SmallVector<mlir::Location> locations(op->getNumOperands(), op->getLoc());
@@ -452,7 +521,8 @@ class Expander {
   const Instances& instances_;
   ContentsOf& contents_of_;
   Varying varying_;
-  Lanes active_;  ///< A scalar pred per lane: whether it has come to where we are; empty: all have.
+  Lanes active_;   ///< A scalar pred per lane: whether it has come to where we are; empty: all have.
+  bool repeated_;  ///< Whether what is expanded is so a second time: it is of a condition.
   int depth_ = 0;
 };
 

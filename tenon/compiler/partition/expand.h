@@ -37,6 +37,7 @@ struct Instances {
   RemoteCollectives* remote = nullptr;  ///< Null: there are no other instances than these.
   /// A scalar pred per instance: whether it runs the body. Empty: all do.
   Lanes active = {};
+  bool repeated = false;  ///< Whether the body is expanded twice.
 
   size_t size() const { return devices.size(); }
   /// The instance that stands for a device.

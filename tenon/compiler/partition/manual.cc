@@ -117,6 +117,7 @@ class ManualExpander {
   Status Split() {
     parts_.num_replicas = around_.num_replicas;
     parts_.num_partitions = around_.num_partitions;
+    parts_.repeated = around_.repeated;
     const auto in = op_.getInShardings().getShardings();
     const auto out = op_.getOutShardings().getShardings();
     for (size_t i = 0; i < around_.size(); ++i) {
