@@ -31,8 +31,12 @@ struct Registry {
   std::mutex mutex;
   std::vector<wire::RegisterHandler> handlers;  // the number is the index
   std::vector<std::weak_ptr<Session>> sessions;
-  // What a handler made of its attributes when it was first called with them.
-  std::map<std::pair<uint32_t, std::string>, std::shared_ptr<ffi_host::CallSite>> sites;
+  // What a handler made of its attributes when it was first called with them. Programs go without a word to it, and a
+  // device process may call with any attributes: when there are too many, all go, and are made again where they are
+  // called for.
+  using Sites = std::map<std::pair<uint32_t, std::string>, std::shared_ptr<ffi_host::CallSite>>;
+  Sites sites;
+  size_t site_bytes = 0;  // of their attributes
 };
 Registry& TheRegistry() {
   static Registry& registry = *[] {
@@ -93,8 +97,16 @@ Result<std::shared_ptr<ffi_host::CallSite>> FindSite(const wire::CallHandler& ca
     step.attributes.push_back(std::move(one));
   }
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(step));
+  Registry::Sites gone;  // Outside the lock: what they hold is the handlers'.
   std::lock_guard lock(registry.mutex);
-  return registry.sites.emplace(key, std::move(site)).first->second;
+  if (registry.sites.size() >= policy::kMaxCallSites ||
+      registry.site_bytes + key.second.size() > policy::kMaxCallSiteBytes) {
+    gone.swap(registry.sites);
+    registry.site_bytes = 0;
+  }
+  const auto [it, added] = registry.sites.emplace(key, std::move(site));
+  if (added) registry.site_bytes += key.second.size();
+  return it->second;
 }
 
 // Operands or results, where the device process put them.
@@ -185,6 +197,12 @@ Status Call(Session& session, const wire::CallHandler& call, PendingExecution* e
 }
 
 }  // namespace
+
+CallSites CountCallSites() {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  return {registry.sites.size(), registry.site_bytes};
+}
 
 Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
   XLA_FFI_Handler_Bundle bundle = {};

@@ -16,5 +16,10 @@ namespace tenon::proxy {
 Status RegisterHandler(const plugin::FfiHandlerRegistration& registration);
 /// Runs them for device processes, each call on a thread of its own.
 std::shared_ptr<session::HandlerHost> Handlers();
+/// What is kept of attributes with which handlers were called; for tests.
+struct CallSites {
+  size_t count = 0, bytes = 0;
+};
+CallSites CountCallSites();
 
 }  // namespace tenon::proxy

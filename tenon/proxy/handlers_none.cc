@@ -11,5 +11,6 @@ Status RegisterHandler(const plugin::FfiHandlerRegistration& registration) {
 }
 
 std::shared_ptr<session::HandlerHost> Handlers() { return nullptr; }
+CallSites CountCallSites() { return {}; }
 
 }  // namespace tenon::proxy

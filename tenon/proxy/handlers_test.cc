@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "tenon/abi/xla_ffi.h"
 #include "tenon/base/dtype.h"
+#include "tenon/proxy/policy.h"
 
 namespace tenon::proxy {
 namespace {
@@ -121,6 +123,25 @@ TEST_F(HandlersTest, OperandsHaveTheirBytes) {
   EXPECT_THAT(Run(call).error.message, HasSubstr("of 0 bytes, wanted 8589934592"));
   call.values = {};
   EXPECT_THAT(Run(call).error.message, HasSubstr("0 values for 1 operands"));
+}
+
+// However many different attributes a handler is called with.
+TEST_F(HandlersTest, WhatIsKeptOfAttributesIsBounded) {
+  wire::CallHandler call;
+  call.attributes.push_back({"text", XLA_FFI_AttrType_STRING, 0, {}, {}});
+  size_t most = 0;
+  for (size_t i = 0; i < policy::kMaxCallSites + 100; ++i) {
+    call.attributes[0].bytes = std::to_string(i);
+    ASSERT_EQ(Run(call).error.code, 0);
+    most = std::max(most, CountCallSites().count);
+  }
+  EXPECT_EQ(most, policy::kMaxCallSites);
+  for (char c = 'a'; c < 'z'; ++c) {
+    call.attributes[0].bytes = std::string(size_t{8} << 20, c);
+    ASSERT_EQ(Run(call).error.code, 0);
+    EXPECT_LE(CountCallSites().bytes, policy::kMaxCallSiteBytes);
+  }
+  EXPECT_GE(CountCallSites().count, 1u);
 }
 
 }  // namespace

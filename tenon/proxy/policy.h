@@ -14,6 +14,10 @@ inline constexpr size_t kInlineUploadBytes = size_t{16} << 10;
 /// A device process elsewhere may call a handler with so many arrays.
 inline constexpr size_t kMaxHandlerArrays = size_t{1} << 14;
 
+/// What handlers made of attributes that is kept, and bytes of those attributes: programs have a few such calls each.
+inline constexpr size_t kMaxCallSites = 4096;
+inline constexpr size_t kMaxCallSiteBytes = size_t{64} << 20;
+
 /// Arrays that share memory with others which are looked through for the one that has a place: executions may be told
 /// of in another order than that in which they were asked for, which leaves chains of arrays, but not such long ones.
 inline constexpr size_t kMaxSharing = 128;
