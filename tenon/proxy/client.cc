@@ -115,8 +115,13 @@ class ProxyClient::Worker : public std::enable_shared_from_this<Worker> {
     queue_.push_back(std::move(work));
     changed_.notify_one();
     if (running_) return;
+    try {
+      std::thread([self = shared_from_this()] { self->Run(); }).detach();
+    } catch (...) {  // The caller tells of it; the next one tries again.
+      queue_.pop_back();
+      throw;
+    }
     running_ = true;
-    std::thread([self = shared_from_this()] { self->Run(); }).detach();
   }
   void Stop() {
     std::lock_guard lock(mutex_);
