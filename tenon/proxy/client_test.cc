@@ -2,15 +2,15 @@
 #include "tenon/proxy/client.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <chrono>
-#include <cstddef>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "tenon/proxy/testing/no_threads.h"
 
 namespace tenon::proxy {
 namespace {
@@ -45,26 +45,6 @@ class OneDevice final : public session::Session {
   }
 };
 
-// Meanwhile the system has no thread: none with a stack of 64 TiB.
-class NoThreads {
- public:
-  NoThreads() {
-    ::pthread_getattr_default_np(&usual_);
-    pthread_attr_t large;
-    ::pthread_attr_init(&large);
-    ::pthread_attr_setstacksize(&large, size_t{1} << 46);
-    ::pthread_setattr_default_np(&large);
-    ::pthread_attr_destroy(&large);
-  }
-  ~NoThreads() {
-    ::pthread_setattr_default_np(&usual_);
-    ::pthread_attr_destroy(&usual_);
-  }
-
- private:
-  pthread_attr_t usual_;
-};
-
 // Where no thread for copies can be had one copy fails, and not all that come later.
 TEST(ProxyClient, CopiesGoOnWhenThereAreThreadsAgain) {
   Core::Options options;
@@ -74,7 +54,7 @@ TEST(ProxyClient, CopiesGoOnWhenThereAreThreadsAgain) {
   ASSERT_TRUE(client.ok()) << client.status().ToString();
   bool lost = false;
   {
-    const NoThreads meanwhile;
+    const testing::NoThreads meanwhile;
     EXPECT_ANY_THROW((*client)->Schedule([&lost] { lost = true; }));
   }
   std::promise<void> done;

@@ -246,15 +246,19 @@ struct Listener::State : std::enable_shared_from_this<Listener::State> {
       self->Log(fmt::format("{}: the session is over: {}", peer, why));
       self->left.notify_all();
     };
-    Result<std::shared_ptr<Front>> made = Front::Start(std::move(front));
+    std::shared_ptr<Front> made;
+    const Status started = Contain("a session", [&]() -> Status {
+      TENON_ASSIGN_OR_RETURN(made, Front::Start(std::move(front)));
+      return OkStatus();
+    });
     {
       std::lock_guard lock(mutex);
-      if (!made.ok())
-        sessions.erase(number);
+      if (!started.ok())
+        sessions.erase(number);  // The place is free again.
       else if (const auto it = sessions.find(number); it != sessions.end())
-        it->second.front = *made;
+        it->second.front = made;
     }
-    if (!made.ok()) return made.status();
+    if (!started.ok()) return started;
     Log(fmt::format("{}: a session ({})", peer, Printable(attach.build)));
     return made;
   }

@@ -27,6 +27,7 @@
 #include "tenon/proxy/testing/children.h"
 #include "tenon/proxy/testing/isolated.h"
 #include "tenon/proxy/testing/load.h"
+#include "tenon/proxy/testing/no_threads.h"
 #include "tenon/remote/listener.h"
 
 namespace tenon::remote {
@@ -511,6 +512,21 @@ TEST(Remote, ReplayedProofIsRefused) {
   EXPECT_EQ(fourth.Say(wire::Verb::kAttach, wire::Encode(stolen)).code(), Code::kNotFound);
 }
 
+// A session that cannot be made, for want of threads or of memory, leaves its place to the next.
+TEST(Remote, SessionsThatCannotBeMadeTakeNoPlace) {
+  ListenOptions options;
+  options.max_sessions = 1;
+  Served served(options);
+  for (int i = 0; i < 3; ++i) {
+    Stranger refused(served);  // The server's thread for it is there.
+    const proxy::testing::NoThreads meanwhile;
+    EXPECT_FALSE(refused.Say(wire::Verb::kAttach, wire::Encode(refused.Hello())).ok());
+  }
+  Stranger next(served);
+  const Status status = next.Say(wire::Verb::kAttach, wire::Encode(next.Hello()));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
 TEST(Remote, FirstMessagesAreChecked) {
   ListenOptions options;
   options.max_failures = 100;
@@ -523,9 +539,11 @@ TEST(Remote, FirstMessagesAreChecked) {
   Stranger old(served);
   wire::Attach attach = old.Hello();
   attach.oldest = attach.newest = 77;
+  attach.build = "str\nanger";
   const Status version = old.Say(wire::Verb::kAttach, wire::Encode(attach));
   EXPECT_EQ(version.code(), Code::kFailedPrecondition);
   EXPECT_THAT(std::string(version.message()), HasSubstr("speaks protocols 77 to 77, this server"));
+  EXPECT_TRUE(served.WaitFor("(str.anger)"));
   Stranger swapped(served);
   attach = swapped.Hello();
   attach.magic = __builtin_bswap64(attach.magic);
