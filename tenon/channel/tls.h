@@ -16,6 +16,7 @@ struct Credentials {
   std::string authority;       // who signed the other end's certificate
   std::string token;           // what both ends know; never sent
   uint64_t bytes_per_key = 0;  // after which an end takes another key; 0: as many as the ciphers are good for
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 /// The token in a file: at least 32 bytes, without the end of its line. PERMISSION_DENIED when others than the owner
 /// may read the file.

@@ -225,8 +225,10 @@ class IsolatedPlugin final : public plugin::Plugin {
   }
   static bool IsDefault(const Where& where) {
     if (where.remote) {
-      const std::string named = Environment("TENON_REMOTE");
-      return where.remote->address == named.substr(0, named.find(','));
+      // Whoever comes as somebody else gets a session of its own, or none.
+      const Result<Where> usual = DefaultWhere();
+      return usual.ok() && usual->remote && usual->remote->address == where.remote->address &&
+             usual->remote->credentials == where.remote->credentials;
     }
     const session::Limits& l = where.process.limits;
     return Environment("TENON_REMOTE").empty() && where.process.plugin == DefaultPlugin() &&

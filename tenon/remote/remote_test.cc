@@ -493,6 +493,26 @@ struct Stranger {
   wire::Attached answer;
 };
 
+// The session that was begun when the plugin was loaded is for those who come as the environment says.
+TEST(Remote, SessionsAreOfThoseWhoBeganThem) {
+  Served served;
+  const client::Plugin plugin = IsolatedPlugin();
+  (void)plugin.CreateClient();  // Takes the process that is there already.
+  ::setenv("TENON_REMOTE", served.address().c_str(), 1);
+  ::setenv("TENON_REMOTE_TOKEN_FILE", TokenFile().c_str(), 1);
+  auto initialize = client::MakeArgs<PJRT_Plugin_Initialize_Args>();
+  EXPECT_OK(plugin.api().Call(initialize));
+  EXPECT_TRUE(served.WaitFor("a session"));
+  Options options = RemoteAt(served.address());
+  options.Set("remote_token_file", WriteFile("other_token", std::string(40, 'o'), 0600));
+  EXPECT_EQ(plugin.CreateClient(options).status().code(), Code::kUnauthenticated);
+  const Status theirs = plugin.CreateClient(RemoteAt(served.address())).status();
+  ::unsetenv("TENON_REMOTE");
+  ::unsetenv("TENON_REMOTE_TOKEN_FILE");
+  EXPECT_OK(theirs);
+  EXPECT_EQ(served.Count(": a session ("), 1u);
+}
+
 TEST(Remote, ReplayedProofIsRefused) {
   Served served;
   Stranger first(served), second(served);
