@@ -1018,8 +1018,9 @@ class StageServer {
   ~StageServer() {
     if (accepting_.joinable()) accepting_.join();
   }
-  Result<std::shared_ptr<session::Remote>> Connect() {
+  Result<std::shared_ptr<session::Remote>> Connect(std::shared_ptr<session::HandlerHost> handlers = nullptr) {
     session::RemoteOptions options;
+    options.handlers = std::move(handlers);
     options.address = "127.0.0.1:" + std::to_string(port_);
     options.credentials.token = kToken;
     Result<std::shared_ptr<session::Remote>> remote = session::Remote::Connect(options);
@@ -1107,6 +1108,39 @@ TEST(Remote, MessagesToTheDeadDoNotReachTheNext) {
   second->Post(wire::Verb::kExecute, 5, "to the living");
   ASSERT_TRUE(server.control().Receive(frame).ok());
   EXPECT_EQ(frame.number, 5u);
+  remote->Close(Cancelled("done"));
+}
+
+// A server that calls handlers without end and takes no outcomes has its client keep only so many.
+TEST(Remote, ServersCallOnlySoOften) {
+  class Refusing final : public session::HandlerHost {
+   public:
+    void Tell(const std::shared_ptr<session::Session>&) override {}
+    void Run(std::shared_ptr<session::Session> session, uint64_t number, wire::CallHandler,
+             std::shared_ptr<session::PendingExecution>) override {
+      session->EndCall(number, {wire::FromStatus(NotFound("no such handler")), {}});
+    }
+  };
+  StageServer server;
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<session::Remote> remote, server.Connect(std::make_shared<Refusing>()));
+  std::thread greeting([&] {
+    channel::Ring::Frame frame;
+    ASSERT_TRUE(server.control().Receive(frame).ok());
+    const wire::Answer answer{{}, wire::Encode(wire::Welcome{})};
+    ASSERT_TRUE(server.control().Send(wire::Verb::kAnswer, frame.number, wire::Encode(answer)).ok());
+  });
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<session::Session> session, session::RemoteSession::Start(remote));
+  greeting.join();
+  // Nobody receives: the window closes.
+  const std::string large(1 << 20, 'x');
+  for (int i = 0; i < 20; ++i) session->Post(wire::Verb::kCompile, 1, large);
+  const std::string call = wire::Encode(wire::CallHandler{});
+  for (size_t i = 0; i < 2 * session::Session::kMaxCalls; ++i) {
+    if (!server.control().Send(wire::Verb::kCallHandler, i, call).ok()) break;
+  }
+  for (int wait = 0; wait < 1000 && remote->state().ok(); ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_THAT(std::string(remote->state().message()), HasSubstr("not taken the outcomes"));
   remote->Close(Cancelled("done"));
 }
 

@@ -153,6 +153,16 @@ void Remote::Post(uint64_t generation, Verb verb, uint64_t number, std::string_v
   if (overflow_.empty() && control().TrySend(verb, number, message)) return;
   overflow_.push_back({generation, verb, number, std::string(message)});
   queued_.notify_one();
+  if (verb != Verb::kHandlerDone || ++outcomes_ <= Session::kMaxCalls) return;
+  control().Close(
+      DataLoss(fmt::format("{} broke the protocol: it has called its host {} times and not taken the outcomes", name(),
+                           Session::kMaxCalls)));
+}
+
+// With `sending_`.
+void Remote::PopOverflow() {
+  if (overflow_.front().verb == Verb::kHandlerDone) --outcomes_;
+  overflow_.pop_front();
 }
 
 // Sends what the window had no room for.
@@ -165,7 +175,7 @@ void Remote::WriteControl() {
     }
     const Outgoing& first = overflow_.front();
     if (!MaySend(first.generation, first.verb) || control().TrySend(first.verb, first.number, first.message)) {
-      overflow_.pop_front();
+      PopOverflow();
       continue;
     }
     lock.unlock();

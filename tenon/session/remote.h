@@ -91,6 +91,7 @@ class Remote : public std::enable_shared_from_this<Remote> {
   Result<channel::Pipe::Dialed> Dial(wire::Lane lane, uint64_t received);
   void ReadControl();
   void WriteControl();
+  void PopOverflow();
   bool MaySend(uint64_t generation, wire::Verb verb) const;
   void ReadBulk();
   void WriteBulk();
@@ -108,6 +109,7 @@ class Remote : public std::enable_shared_from_this<Remote> {
   std::mutex sending_;  // after that of a session; before those of pipes
   std::condition_variable queued_;
   std::deque<Outgoing> overflow_;
+  size_t outcomes_ = 0;   // of calls of the device process, among them
   uint64_t speaker_ = 0;  // the generation of the session that the device process is of; 0: there is none
   bool silent_ = false;   // the session with the server is over
 
