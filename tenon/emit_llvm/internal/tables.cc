@@ -166,18 +166,10 @@ Value* FunctionEmitter::TableRead(Val v, unsigned copy) {
 Value* FunctionEmitter::Permuted(Value* low, Value* high, Value* keys) {
   namespace id = llvm::Intrinsic;
   if (isa_ == isa::IsaLevel::kAvx2) return b_.CreateIntrinsic(id::x86_avx2_permd, {}, {low, keys});
-  auto* const type = llvm::cast<llvm::FixedVectorType>(keys->getType());
-  const unsigned bits = type->getScalarSizeInBits(), all = bits * type->getNumElements();
-  const auto of_size = [&](llvm::Intrinsic::ID shortest, llvm::Intrinsic::ID middle, llvm::Intrinsic::ID longest) {
-    return all == 128 ? shortest : all == 256 ? middle : longest;  // structural: lengths of registers
-  };
-  const llvm::Intrinsic::ID of_two =
-      bits == 64
-          ? of_size(id::x86_avx512_vpermi2var_q_128, id::x86_avx512_vpermi2var_q_256, id::x86_avx512_vpermi2var_q_512)
-      : bits == 32
-          ? of_size(id::x86_avx512_vpermi2var_d_128, id::x86_avx512_vpermi2var_d_256, id::x86_avx512_vpermi2var_d_512)
-          : of_size(id::x86_avx512_vpermi2var_hi_128, id::x86_avx512_vpermi2var_hi_256,
-                    id::x86_avx512_vpermi2var_hi_512);
+  const unsigned bits = keys->getType()->getScalarSizeInBits();
+  const llvm::Intrinsic::ID of_two = bits == 64   ? id::x86_avx512_vpermi2var_q_512
+                                     : bits == 32 ? id::x86_avx512_vpermi2var_d_512
+                                                  : id::x86_avx512_vpermi2var_hi_512;
   return b_.CreateIntrinsic(of_two, {}, {low, keys, high});
 }
 

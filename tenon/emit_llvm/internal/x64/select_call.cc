@@ -103,14 +103,8 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
       if (!is_vector || s.bits != 16) break;
       return both(op::Evex(1, 1, 0, 0xe4));
     case llvm::Intrinsic::x86_avx2_permd:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_d_128:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_d_256:
     case llvm::Intrinsic::x86_avx512_vpermi2var_d_512:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_q_128:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_q_256:
     case llvm::Intrinsic::x86_avx512_vpermi2var_q_512:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_hi_128:
-    case llvm::Intrinsic::x86_avx512_vpermi2var_hi_256:
     case llvm::Intrinsic::x86_avx512_vpermi2var_hi_512:
       return PermuteByKeys(*call);
     case llvm::Intrinsic::masked_gather:

@@ -206,7 +206,7 @@ void Selector::PermuteByKeys(const llvm::IntrinsicInst& call) {
   const Reg high = One(call.getArgOperand(2));
   const bool words = s.bits == 16;
   Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
-  if (low == high && (words || s.len > 0)) {
+  if (low == high) {
     m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
     m.vvvv = keys;
     m.rm = low;
