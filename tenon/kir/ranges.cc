@@ -28,6 +28,12 @@ std::optional<int64_t> KeysOf(const IntegerRange& range) {
   return range.hi + 1;
 }
 
+bool ReadsByData(const Kernel& kernel) {
+  return std::any_of(kernel.reads.begin(), kernel.reads.end(), [](const Read& read) {
+    return std::any_of(read.at.begin(), read.at.end(), [](const Axis& axis) { return axis.start != kNone; });
+  });
+}
+
 int64_t OnesUpTo(int64_t value) {
   return value == 0 ? 0 : static_cast<int64_t>(~uint64_t{0} >> std::countl_zero(static_cast<uint64_t>(value)));
 }

@@ -26,6 +26,8 @@ IntegerRange RangeOfType(DType type);
 /// How many elements of a row such numbers may ask for, from the first one on: those of rows that an emitter may read
 /// as a whole. Nothing where some may lie before the row, or far behind its beginning.
 std::optional<int64_t> KeysOf(const IntegerRange& range);
+/// Whether data decide a place that the kernel reads. Where they do not, nobody need find ranges for the sake of keys.
+bool ReadsByData(const Kernel& kernel);
 /// All ones up to and including the highest bit of `value`, which is not negative.
 int64_t OnesUpTo(int64_t value);
 

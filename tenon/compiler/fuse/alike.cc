@@ -1,15 +1,11 @@
 #include "tenon/compiler/fuse/alike.h"
 
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/ir/same.h"
 
 namespace tenon::compiler {
 
 /// Whether both nodes say the same, whatever their operands.
-bool Likeness::Say(const GraphNode& a, const GraphNode& b) const {
-  return a.op == b.op && a.out == b.out && a.in.size() == b.in.size() && a.attributes == b.attributes &&
-         a.name == b.name && a.literal == b.literal && a.blocks.size() == b.blocks.size();
-}
-
 bool Likeness::Pair(NodeId a, NodeId b) {
   const auto to = to_.try_emplace(a, b).first;
   const auto from = from_.try_emplace(b, a).first;
@@ -20,7 +16,7 @@ bool Likeness::AreAlike(const Block& a, const Block& b) {
   if (a.args.size() != b.args.size() || a.nodes.size() != b.nodes.size() || a.results.size() != b.results.size())
     return false;
   for (size_t i = 0; i < a.args.size(); ++i) {
-    if (!Say(p_[a.args[i]], p_[b.args[i]]) || !Pair(a.args[i], b.args[i])) return false;
+    if (!SameOperation(p_[a.args[i]], p_[b.args[i]]) || !Pair(a.args[i], b.args[i])) return false;
   }
   for (size_t i = 0; i < a.nodes.size(); ++i) {
     if (!AreAlike(a.nodes[i], b.nodes[i])) return false;
@@ -34,7 +30,7 @@ bool Likeness::AreAlike(const Block& a, const Block& b) {
 /// The same of nodes whose operands are known to be alike, or are from outside.
 bool Likeness::AreAlike(NodeId a, NodeId b) {
   const GraphNode &x = p_[a], &y = p_[b];
-  if (!Say(x, y)) return false;
+  if (!SameOperation(x, y)) return false;
   for (size_t i = 0; i < x.in.size(); ++i) {
     if (!Match(x.in[i], y.in[i])) return false;
   }
@@ -63,7 +59,7 @@ bool Likeness::Match(Ref a, Ref b) {
     const GraphNode &x = p_[r.node], &y = p_[s.node];
     if (!Pair(r.node, s.node) || !(x.out == y.out)) return false;
     if (!shows(x) && !shows(y)) continue;
-    if (!Say(x, y)) return false;
+    if (!SameOperation(x, y)) return false;
     for (size_t i = 0; i < x.in.size(); ++i) open.push_back({x.in[i], y.in[i]});
   }
   return true;

@@ -36,7 +36,6 @@ class Likeness {
   bool AreAlike(NodeId a, NodeId b);
   bool AreAlike(const Block& a, const Block& b);
   bool Match(Ref a, Ref b);
-  bool Say(const GraphNode& a, const GraphNode& b) const;
 
   const Program& p_;
   std::unordered_map<NodeId, NodeId> to_, from_;

@@ -333,7 +333,15 @@ class Walk {
 void SimplifyIntegers(kir::Kernel& kernel) { Walk(kernel).Run(); }
 
 void ShortenPlaces(kir::Kernel& k) {
+  bool by_data = false;
+  ForEachAccess(k, [&](kir::Buf, SmallVector<kir::Axis, 4>& at, const auto&) {
+    for (const kir::Axis& axis : at) by_data |= axis.start != kNone;
+  });
+  if (!by_data) return;
   const std::vector<Range> ranges = kir::RangeRules(k).OfAll();
+  const auto fits = [](const Range& x, const Range& whole) {
+    return x.known && whole.known && x.lo >= whole.lo && x.hi <= whole.hi;
+  };
   const auto is_conversion = [&](const kir::Node& n) {
     return n.op == Op::kConvert && IsInteger(n.type) && IsInteger(k.nodes[n.in[0]].type);
   };
@@ -345,7 +353,7 @@ void ShortenPlaces(kir::Kernel& k) {
     if (n.op == Op::kAnd || n.op == Op::kConst) return ranges[v];
     if (steps == 0 || !(is_conversion(n) || is_clamp(n))) return whole;
     const Range x = evident(n.in[0], steps - 1);
-    if (is_conversion(n)) return x.known && whole.known && x.lo >= whole.lo && x.hi <= whole.hi ? x : whole;
+    if (is_conversion(n)) return fits(x, whole) ? x : whole;
     const Range y = evident(n.in[1], steps - 1);
     if (!x.known || !y.known) return whole;
     const auto meet = [&](int64_t a, int64_t b) { return n.op == Op::kMin ? std::min(a, b) : std::max(a, b); };
@@ -354,10 +362,7 @@ void ShortenPlaces(kir::Kernel& k) {
   const auto same_before = [&](Val v) -> Val {
     const kir::Node& n = k.nodes[v];
     constexpr int kSteps = 8;  // structural: places take fewer
-    if (is_conversion(n)) {
-      const Range x = evident(n.in[0], kSteps), whole = RangeOfType(n.type);
-      return x.known && whole.known && x.lo >= whole.lo && x.hi <= whole.hi ? n.in[0] : kNone;
-    }
+    if (is_conversion(n)) return fits(evident(n.in[0], kSteps), RangeOfType(n.type)) ? n.in[0] : kNone;
     for (size_t i = 0; is_clamp(n) && i < 2; ++i) {
       const Range x = evident(n.in[i], kSteps), limit = ranges[n.in[1 - i]];
       if (x.known && limit.is_one() && (n.op == Op::kMin ? x.hi <= limit.lo : x.lo >= limit.lo)) return n.in[i];

@@ -11,6 +11,7 @@
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/combiner.h"
+#include "tenon/compiler/ir/same.h"
 #include "tenon/compiler/ir/trips.h"
 #include "tenon/plan/policy.h"
 
@@ -54,10 +55,7 @@ class SameInBoth {
     if (const auto known = same_.find(a.node); known != same_.end()) return known->second == b.node;
     const GraphNode &x = p_[a.node], &y = p_[b.node];
     if (!inside_.contains(a.node) && x.op != OpCode::kConstant) return a.node == b.node;
-    if (x.op != y.op || x.out != y.out || !(x.attributes == y.attributes) || !(x.literal == y.literal) ||
-        x.op == OpCode::kOpaque || x.side_effect || !x.blocks.empty() || !y.blocks.empty() ||
-        x.in.size() != y.in.size())
-      return false;
+    if (!SameOperation(x, y) || x.op == OpCode::kOpaque || x.side_effect || !x.blocks.empty()) return false;
     for (size_t i = 0; i < x.in.size(); ++i) {
       if (!(*this)(x.in[i], y.in[i])) return false;
     }

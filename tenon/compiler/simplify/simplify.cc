@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "tenon/compiler/ir/same.h"
 #include "tenon/compiler/simplify/simplifier.h"
 
 namespace tenon::compiler {
@@ -47,18 +48,17 @@ OpCode SharedCombiner(const Program& p, const GraphNode& n) {
 /// What stands in another block for a block's nodes.
 using Standins = std::unordered_map<NodeId, NodeId>;
 
+bool StandsFor(const Standins& standins, Ref b, Ref a) {
+  const auto it = standins.find(a.node);
+  return a.result == b.result && b.node == (it == standins.end() ? a.node : it->second);
+}
+
 bool SameBlocks(const Program& p, const Block& a, const Block& b, Standins& standins);
 
 /// Whether both do the same, `b` with what stands in for a's operands.
 bool SameNodes(const Program& p, const GraphNode& a, const GraphNode& b, Standins& standins) {
-  const auto stands_for = [&](Ref x, Ref y) {
-    const auto it = standins.find(x.node);
-    return x.result == y.result && y.node == (it == standins.end() ? x.node : it->second);
-  };
-  if (a.op != b.op || a.out != b.out || !(a.attributes == b.attributes) || a.name != b.name ||
-      !(a.literal == b.literal) || (a.op == OpCode::kOpaque && a.origin != b.origin) || a.in.size() != b.in.size() ||
-      a.blocks.size() != b.blocks.size() || !std::equal(a.in.begin(), a.in.end(), b.in.begin(), stands_for))
-    return false;
+  const auto stands_for = [&](Ref x, Ref y) { return StandsFor(standins, y, x); };
+  if (!SameOperation(a, b) || !std::equal(a.in.begin(), a.in.end(), b.in.begin(), stands_for)) return false;
   if (a.op == OpCode::kReduce && SharedCombiner(p, a) != OpCode::kOpaque)
     return SharedCombiner(p, a) == SharedCombiner(p, b);
   for (size_t i = 0; i < a.blocks.size(); ++i) {
@@ -79,10 +79,8 @@ bool SameBlocks(const Program& p, const Block& a, const Block& b, Standins& stan
     if (!SameNodes(p, p[a.nodes[i]], p[b.nodes[i]], standins)) return false;
     standins[a.nodes[i]] = b.nodes[i];
   }
-  return std::equal(a.results.begin(), a.results.end(), b.results.begin(), [&](Ref x, Ref y) {
-    const auto it = standins.find(x.node);
-    return x.result == y.result && y.node == (it == standins.end() ? x.node : it->second);
-  });
+  return std::equal(a.results.begin(), a.results.end(), b.results.begin(),
+                    [&](Ref x, Ref y) { return StandsFor(standins, y, x); });
 }
 
 bool Same(const Program& p, const GraphNode& a, const GraphNode& b) {

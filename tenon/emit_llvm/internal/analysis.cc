@@ -51,7 +51,8 @@ Access Analysis::AccessOf(const kir::Kernel& kernel, kir::Buf buf, const SmallVe
   return access;
 }
 
-Analysis::Analysis(const kir::Kernel& k) : kernel(k), ranges(kir::RangeRules(k).OfAll()) {
+Analysis::Analysis(const kir::Kernel& k) : kernel(k) {
+  if (kir::ReadsByData(k)) ranges = kir::RangeRules(k).OfAll();
   buffer_mutable.resize(k.buffers.size());
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::BufKind kind = k.buffers[i].kind;

@@ -177,6 +177,8 @@ class FunctionEmitter {
   /// Of each lane the element of two registers that its key counts (of `low` alone at AVX2), which may have higher
   /// bits.
   Value* Permuted(Value* low, Value* high, Value* keys);
+  /// `lanes` elements, every second one from `pointer` on.
+  Value* LoadEverySecond(llvm::Type* element, unsigned lanes, Value* pointer);
   Value* LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise);
   void StoreLanes(Value* value, const Place& place, Value* mask);
   Value* LaneOffsets(const Place& place);

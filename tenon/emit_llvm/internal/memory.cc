@@ -427,6 +427,19 @@ void FunctionEmitter::MoveMasked(Value* to, Value* from, Value* mask, unsigned b
   IfElse(whole, all, by_lane);
 }
 
+Value* FunctionEmitter::LoadEverySecond(llvm::Type* element, unsigned lanes, Value* pointer) {
+  // Two vectors that meet in one element, so that nothing behind the last one is read.
+  const auto last = static_cast<int>(lanes) - 1;
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  llvm::Type* const type = llvm::FixedVectorType::get(element, lanes);
+  Value* const rest = b_.CreateGEP(b_.getInt8Ty(), pointer, I64(int64_t{bytes} * last));
+  Value* const low = b_.CreateAlignedLoad(type, pointer, llvm::Align(bytes));
+  Value* const high = b_.CreateAlignedLoad(type, rest, llvm::Align(bytes));
+  llvm::SmallVector<int, 64> pick;
+  for (int i = 0; i <= last; ++i) pick.push_back(2 * i <= last ? 2 * i : 2 * i + 1);
+  return b_.CreateShuffleVector(low, high, pick);
+}
+
 Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {
   const unsigned lanes = lanes_.lanes;
   const unsigned bytes = element->getScalarSizeInBits() / 8;
@@ -448,14 +461,7 @@ Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value
     }
   }
   if (place.offsets == nullptr && place.stride == 2 * int64_t{bytes} && mask == nullptr && bytes >= 4) {
-    // Every second element: of two vectors that meet in one element, so that nothing behind the last one is read.
-    const auto last = static_cast<int>(lanes) - 1;
-    Value* low = b_.CreateAlignedLoad(type, place.pointer, align);
-    Value* high =
-        b_.CreateAlignedLoad(type, b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(int64_t{bytes} * last)), align);
-    llvm::SmallVector<int, 16> pick;
-    for (int i = 0; i <= last; ++i) pick.push_back(2 * i <= last ? 2 * i : 2 * i - last + static_cast<int>(lanes));
-    return b_.CreateShuffleVector(low, high, pick);
+    return LoadEverySecond(element, lanes, place.pointer);
   }
   if (isa_ >= isa::IsaLevel::kAvx2 && (bytes == 4 || bytes == 8)) {
     Value* pointers = b_.CreateGEP(b_.getInt8Ty(), place.pointer, LaneOffsets(place));

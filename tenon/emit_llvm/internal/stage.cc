@@ -644,28 +644,19 @@ bool FunctionEmitter::EmitTileRead(Val v) {
       return false;
     }
   }
-  // Of complex numbers, and where every second element is read, vectors that meet in one element, so that nothing
-  // behind the last one is read.
   const DType part_type = IsComplex(type) ? RealPartOf(type) : type;
   const bool second = IsComplex(type) || *step == 2;
   const unsigned bytes = static_cast<unsigned>(ByteWidth(part_type));
   const Place place = PlaceOf(k_.nodes[v].attr, 0, k_.nodes[v].imm);
   llvm::Type* row_type = low_.MemoryType(part_type, lanes_.copies);
-  const auto last = static_cast<int>(lanes_.copies) - 1;
-  llvm::SmallVector<int, 16> pick;
-  for (int i = 0; i <= last; ++i) pick.push_back(2 * i <= last ? 2 * i : 2 * i + 1);
   llvm::SmallVector<Value*, 16> rows;
   for (unsigned lane = 0; lane < lanes_.lanes; ++lane) {
     Value* offset = place.stride ? I64(*place.stride * lane) : b_.CreateMul(place.stride_value, I64(lane));
     // The first copy's element is the last one in memory where places go down.
     if (down) offset = b_.CreateSub(offset, I64(int64_t{bytes} * (lanes_.copies - 1)));
     Value* pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, offset);
-    Value* row = b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes));
-    if (second) {
-      Value* const rest = b_.CreateGEP(b_.getInt8Ty(), pointer, I64(int64_t{bytes} * last));
-      row = b_.CreateShuffleVector(row, b_.CreateAlignedLoad(row_type, rest, llvm::Align(bytes)), pick);
-    }
-    rows.push_back(row);
+    rows.push_back(second ? LoadEverySecond(row_type->getScalarType(), lanes_.copies, pointer)
+                          : b_.CreateAlignedLoad(row_type, pointer, llvm::Align(bytes)));
   }
   TransposeRows(b_, rows, bytes);
   for (unsigned copy = 0; copy < lanes_.copies; ++copy)

@@ -75,7 +75,9 @@ class Checker {
  public:
   Checker(const kir::Kernel& kernel, std::span<const int64_t> params, std::span<const Reach> reach,
           const std::optional<TileOf>& tile)
-      : k_(kernel), params_(params), reach_(reach), tile_(tile), key_ranges_(kir::RangeRules(kernel).OfAll()) {}
+      : k_(kernel), params_(params), reach_(reach), tile_(tile) {
+    if (kir::ReadsByData(kernel)) key_ranges_ = kir::RangeRules(kernel).OfAll();
+  }
 
   Status All() {
     if (!tile_ && params_.size() < k_.num_params) return InvalidArgument("too few parameters");
@@ -461,7 +463,7 @@ class Checker {
   std::span<const int64_t> params_;
   std::span<const Reach> reach_;
   const std::optional<TileOf>& tile_;
-  const std::vector<kir::IntegerRange> key_ranges_;  // By node, as code knows them.
+  std::vector<kir::IntegerRange> key_ranges_;  // By node, as code knows them, where data decide what is read.
   std::vector<Interval> dims_;
   std::vector<Wide> local_elements_;
   std::vector<Fact> standing_;

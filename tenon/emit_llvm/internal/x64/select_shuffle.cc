@@ -179,18 +179,21 @@ void Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
     first_only &= m < static_cast<uint64_t>(n);
     index.append(reinterpret_cast<const char*>(&m), s.bytes());
   }
+  PermuteBy(to, s, ConstantReg(index, s.part_bytes(), s.len), a, first_only ? a : b);
+}
+
+void Selector::PermuteBy(Reg to, const Shape& s, Reg keys, Reg a, Reg b) {
   const bool words = s.bits == 16;
   Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
-  const Reg indices = ConstantReg(index, s.part_bytes(), s.len);
-  if (first_only) {
+  if (a == b && s.len > 0) {
     m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
-    m.vvvv = indices;
+    m.vvvv = keys;
     m.rm = a;
   } else {
     m.op = words ? op::Evex(2, 1, 1, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
     m.vvvv = a;
     m.rm = b;
-    m.tied = indices;
+    m.tied = keys;
   }
   Add(m);
 }
@@ -203,20 +206,7 @@ void Selector::PermuteByKeys(const llvm::IntrinsicInst& call) {
   }
   const Reg to = Result(call)[0], low = One(call.getArgOperand(0)), keys = One(call.getArgOperand(1));
   if (avx2_) return RvmTo(to, op::Vex(2, 1, 0, 0x16), s, keys, low);  // vpermps
-  const Reg high = One(call.getArgOperand(2));
-  const bool words = s.bits == 16;
-  Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
-  if (low == high) {
-    m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
-    m.vvvv = keys;
-    m.rm = low;
-  } else {
-    m.op = words ? op::Evex(2, 1, 1, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
-    m.vvvv = low;
-    m.rm = high;
-    m.tied = keys;
-  }
-  Add(m);
+  PermuteBy(to, s, keys, low, One(call.getArgOperand(2)));
 }
 
 void Selector::TwoSourceShuffleAvx2(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {

@@ -261,6 +261,8 @@ class Selector {
   /// AVX2: lanes of 32 or 64 bits of one register of 256.
   void PermuteTo(Reg to, const Shape& shape, llvm::ArrayRef<int> lanes, Reg x);
   /// AVX2: pairs of lanes, each of one 128-bit block; false when it is something else.
+  /// Of each lane the element of `a` and then `b` that its key counts, in AVX-512; `b` is `a` where that is all.
+  void PermuteBy(Reg to, const Shape& s, Reg keys, Reg a, Reg b);
   /// The permutations of whole registers, of one or of two, whose lanes are chosen at run time.
   void PermuteByKeys(const llvm::IntrinsicInst& call);
   bool PairsOfBoth(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
