@@ -170,9 +170,8 @@ int Exchange(TenonEngineChannel* channel, const TenonEnginePart* sends, size_t n
              const TenonEnginePart* receives, size_t num_receives, int64_t timeout_ms, char* error) {
   const NoBrokenPipes quiet;
   const auto deadline = Clock::now() + Milliseconds(timeout_ms);
-  const auto left = [&] {
-    return std::max(Milliseconds(1), std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()));
-  };
+  // Rounded up: who gave up before the deadline would take a late peer for a broken connection.
+  const auto left = [&] { return std::max(Milliseconds(1), std::chrono::ceil<Milliseconds>(deadline - Clock::now())); };
   // Behind everything that is posted below, on every way out.
   std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> in, out;
   const auto enter = [&] {
