@@ -152,7 +152,7 @@ TEST_P(Stages, ComponentsOfTwoWidths) {
   }
 }
 
-// The same where the first lane lies last.
+// The same where the first lane lies last, whether the length of the row is known when code is made or not.
 TEST_P(Stages, ComponentsOfRowsThatRunDown) {
   for (DType type : {f32, DType::kF64, DType::kU8, DType::kS16}) {
     for (const int64_t parts : {2, 3, 4, 7}) {
@@ -168,7 +168,10 @@ TEST_P(Stages, ComponentsOfRowsThatRunDown) {
           s.stores.push_back(Put(out, {At(i, Size::Of(parts), Size::Of(c))}, c == 1 ? b.Add(read, read) : read));
         }
         b.AddStage(s);
-        Expect(b.Finish(), {.misalign_bytes = 8});
+        Kernel kernel = b.Finish();
+        Expect(kernel, {.misalign_bytes = 8});
+        kernel.split = {1, Size::Of(points)};
+        Expect(kernel, {.indices_per_call = 67, .misalign_bytes = 8});
       }
     }
   }

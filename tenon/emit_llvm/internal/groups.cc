@@ -128,8 +128,6 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
   const Access& mine = an_.reads[k_.nodes[v].attr];
   const std::optional<int64_t> stride = ApartAlong(k_, mine, dim);
   if (!stride || !IsGroupAccess(mine)) return false;
-  // What exists of a row that runs down ends at its last lanes.
-  if (*stride < 0 && lanes_.mask != nullptr) return false;
   // Whatever else is read there, and would be read now as well.
   std::vector<Val> nodes;
   std::vector<const Access*> accesses;
@@ -163,21 +161,27 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
       const int64_t lowest = group.down ? -int64_t{lane + lanes - 1} : lane;
       Value* base = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(lowest * group.stride * bytes));
-      Value* left = nullptr;  // Elements that exist.
+      Value* first = nullptr;  // Of the elements that exist, where some do not.
+      Value* end = nullptr;
       if (lanes_.mask != nullptr) {
-        left = b_.CreateAdd(b_.CreateMul(b_.CreateSub(lanes_.count, I64(lane + 1)), I64(group.stride)), I64(span + 1));
+        Value* points = b_.CreateSub(lanes_.count, I64(lane));
+        // Rows that run down have their first points last.
+        first = group.down ? b_.CreateMul(b_.CreateSub(I64(lanes), points), I64(group.stride)) : I64(0);
+        end = group.down ? I64(elements)
+                         : b_.CreateAdd(b_.CreateMul(points, I64(group.stride)), I64(span + 1 - group.stride));
       }
       std::vector<Value*> vectors;
       for (int i = 0; i < network.inputs; ++i) {
         int64_t at = int64_t{i} * lanes;
-        if (left == nullptr) {
-          at = std::min(at, elements - lanes);
-          vectors.push_back(b_.CreateAlignedLoad(vector, b_.CreateGEP(b_.getInt8Ty(), base, I64(at * bytes)), align));
+        if (end == nullptr) at = std::min(at, elements - lanes);
+        Value* pointer = b_.CreateGEP(b_.getInt8Ty(), base, I64(at * bytes));
+        if (end == nullptr) {
+          vectors.push_back(b_.CreateAlignedLoad(vector, pointer, align));
           continue;
         }
-        Value* pointer = b_.CreateGEP(b_.getInt8Ty(), base, I64(at * bytes));
-        vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, FirstLanes(b_.CreateSub(left, I64(at)), lanes),
-                                              llvm::Constant::getNullValue(vector)));
+        Value* exist = FirstLanes(b_.CreateSub(end, I64(at)), lanes);
+        if (group.down) exist = b_.CreateAnd(exist, b_.CreateNot(FirstLanes(b_.CreateSub(first, I64(at)), lanes)));
+        vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, exist, llvm::Constant::getNullValue(vector)));
       }
       const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
       for (size_t c = 0; c < outputs.size(); ++c) {
