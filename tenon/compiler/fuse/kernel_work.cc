@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/lane_cost.h"
@@ -26,17 +27,37 @@ double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
   return points;
 }
 
+/// Adds, by buffer, the stores of the steps.
+void CountStores(const kir::Seq& seq, std::vector<int64_t>& stores) {
+  for (const kir::Step& step : seq) {
+    if (const auto* loop = std::get_if<kir::Loop>(&step.is)) {
+      CountStores(loop->body, stores);
+    } else {
+      for (const kir::Store& s : std::get<kir::Stage>(step.is).stores) ++stores[s.buf];
+    }
+  }
+}
+
 }  // namespace
 
 target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
   target::Work work;
   work.launches = 1;
   const double points = PointsOf(k, k.seq);
-  for (const kir::Buffer& b : k.buffers) {
+  // A point may access a buffer several times: what dims that are written out had been.
+  std::vector<int64_t> reads(k.buffers.size(), 0), stores(k.buffers.size(), 0);
+  for (const kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kRead) ++reads[k.reads[n.attr].buf];
+  }
+  CountStores(k.seq, stores);
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    const kir::Buffer& b = k.buffers[i];
     if (b.kind == kir::BufKind::kLocal) continue;
     double size = ByteWidth(b.type);
     for (const kir::Size& s : b.extent) size *= static_cast<double>(s.baked);
-    (b.kind == kir::BufKind::kOut ? work.bytes_written : work.bytes_read) += std::min(size, points * ByteWidth(b.type));
+    const bool out = b.kind == kir::BufKind::kOut;
+    const auto accesses = static_cast<double>(std::max<int64_t>(1, out ? stores[i] : reads[i]));
+    (out ? work.bytes_written : work.bytes_read) += std::min(size, points * accesses * ByteWidth(b.type));
   }
   const bool loops = std::any_of(k.seq.begin(), k.seq.end(),
                                  [](const kir::Step& step) { return std::holds_alternative<kir::Loop>(step.is); });

@@ -43,7 +43,7 @@ class Model {
     }
   }
 
-  double Run() {
+  LaneCost Run() {
     // Dims around all stages run in lanes only where no stage has a dim of its own for them.
     bool outer_lanes = k_.outer > 0;
     for (const kir::Step& step : k_.seq) {
@@ -52,19 +52,20 @@ class Model {
     for (const kir::Buffer& b : k_.buffers) outer_lanes &= b.kind != kir::BufKind::kLocal;
     std::vector<int> around = {-1};
     if (outer_lanes) around.push_back(k_.outer - 1);
-    double best = std::numeric_limits<double>::infinity();
+    LaneCost best{.cycles = std::numeric_limits<double>::infinity()};
     for (const int outer : around) {
-      double sum = 0;
+      LaneCost sum;
       for (const kir::Step& step : k_.seq) {
         const auto& stage = std::get<kir::Stage>(step.is);
         Prepare(stage);
-        double least = Cycles(stage, outer);
+        LaneCost least = Cycles(stage, outer);
         for (DimId d : stage.dims) {
           if (outer >= 0) break;
           if (k_.dims[d].kind == kir::DimKind::kReduce && (d != stage.dims.back() || !MeetsInLanes(stage, d))) continue;
           least = std::min(least, Cycles(stage, d));
         }
-        sum += least;
+        sum.cycles += least.cycles;
+        sum.of_loops += least.of_loops;
       }
       best = std::min(best, sum);
     }
@@ -329,17 +330,17 @@ class Model {
   }
 
   /// With `lane` in lanes; -1: one point at a time.
-  double Cycles(const kir::Stage& stage, int lane) const {
+  LaneCost Cycles(const kir::Stage& stage, int lane) const {
     if (lane < 0) return Cycles(stage, lane, 1);
     const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
     const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
-    double cycles = Cycles(stage, lane, lanes);
+    LaneCost cycles = Cycles(stage, lane, lanes);
     if (narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes)
       cycles = std::min(cycles, Cycles(stage, lane, narrow));
     const Tiles tiles = TilesOf(lane, lanes);
     return tiles.dim < 0 ? cycles : std::min(cycles, Cycles(stage, lane, tiles.side, tiles));
   }
-  double Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {}) const {
+  LaneCost Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {}) const {
     const double registers = Registers(widest_, lanes);
     double cycles = 0;
     std::vector<Move> moves;
@@ -389,7 +390,7 @@ class Model {
       const int64_t rows = here_[static_cast<size_t>(tiles.dim)];
       const auto whole = static_cast<double>((rows + tiles.side - 1) / tiles.side * tiles.side);
       cycles += Points(all, lane, lanes) / static_cast<double>(tiles.side) * target::kTileCycles;
-      return cycles * whole / static_cast<double>(std::max<int64_t>(1, rows));
+      return {.cycles = cycles * whole / static_cast<double>(std::max<int64_t>(1, rows))};
     }
     // Loops: each run of one costs something, and what does not fill a vector is masked. Sums of columns take several
     // rows at once, and as many of them as registers hold cost nothing to keep.
@@ -401,6 +402,7 @@ class Model {
     }
     if (lane >= 0) around &= ~Bit(static_cast<size_t>(lane));
     const bool columns = lane >= 0 && reduced != 0 && !(reduced & Bit(static_cast<size_t>(lane)));
+    double of_loops = 0;
     if (lane >= 0) {
       const int64_t extent = here_[static_cast<size_t>(lane)];
       // A row that is one vector, if need be a shorter one, needs no loop.
@@ -412,12 +414,13 @@ class Model {
       const bool written_out = reduced != 0 && !columns && IsKnownRow(lane);
       const bool written = one || written_out;
       const double ends = whole ? 0 : written ? policy::kKnownMaskCycles : policy::kMaskCycles;
-      cycles += Points(around, -1, 1) / rows * ((written ? policy::kRowCycles : policy::kLoopCycles) + ends);
+      of_loops = Points(around, -1, 1) / rows * ((written ? policy::kRowCycles : policy::kLoopCycles) + ends);
       if (columns && sums > policy::kSumsInRegisters)
         cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
-      cycles += Points(around, -1, 1) * policy::kLaneCyclesPerCost;
+      of_loops = Points(around, -1, 1) * policy::kLaneCyclesPerCost;
     }
+    cycles += of_loops;
     for (const kir::Reduce& r : stage.reduces) {
       const bool along = lane >= 0 && (r.dims & Bit(static_cast<size_t>(lane)));
       const double results = Points(all & ~r.dims, lane, lanes);
@@ -427,7 +430,7 @@ class Model {
       if (r.order == kir::ReduceOrder::kLanes || along)
         cycles += results * values * (along ? MeetCycles(r) : policy::kMeetInMemoryCycles);
     }
-    return cycles;
+    return {cycles, of_loops};
   }
 
   const kir::Kernel& k_;
@@ -447,6 +450,6 @@ class Model {
 
 }  // namespace
 
-double LaneCycles(const kir::Kernel& kernel, const target::Target& target) { return Model(kernel, target).Run(); }
+LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target) { return Model(kernel, target).Run(); }
 
 }  // namespace tenon::compiler

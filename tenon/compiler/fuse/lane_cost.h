@@ -5,9 +5,18 @@
 
 namespace tenon::compiler {
 
+/// Cycles of one core.
+struct LaneCost {
+  double cycles = 0;
+  double of_loops = 0;  ///< Of those: what it takes to begin and end rows.
+  friend bool operator<(const LaneCost& x, const LaneCost& y) { return x.cycles < y.cycles; }
+};
 /// Cycles of one core that the kernel's operations and moves between registers and the nearest cache take, with each
 /// stage in the lanes of the dim that suits it best. All sizes are baked; memory beyond that cache is not counted, as
 /// it is the same for all forms of a kernel.
-double LaneCycles(const kir::Kernel& kernel, const target::Target& target);
+LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target);
+inline double LaneCycles(const kir::Kernel& kernel, const target::Target& target) {
+  return LaneCostOf(kernel, target).cycles;
+}
 
 }  // namespace tenon::compiler

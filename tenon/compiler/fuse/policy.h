@@ -164,6 +164,8 @@ inline constexpr int64_t kWrittenOutNodes = 2000;
 /// Writing out must leave at most this part of the modelled time, and save about as much as a launch takes.
 inline constexpr double kWriteOutGain = 0.8;
 inline constexpr double kWriteOutCycles = 100;
+/// Rows that stay whole are written out where this part of the modelled time is something that they share.
+inline constexpr double kSharedByRows = 0.05;
 /// Cycles of one vector per unit of OpCosts: two operations at once.
 inline constexpr double kLaneCyclesPerCost = 0.5;
 /// The same of functions, whose costs were fitted to code in which every instruction waited for the one before it; and

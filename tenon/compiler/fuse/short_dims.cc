@@ -596,9 +596,9 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   }
   if (all == 0) return false;
   std::optional<kir::Kernel> best;
-  const double now = LaneCycles(k, target);
-  if (now <= policy::kWriteOutCycles) return false;
-  double least = std::min(now * policy::kWriteOutGain, now - policy::kWriteOutCycles);
+  const LaneCost now = LaneCostOf(k, target);
+  if (now.cycles <= policy::kWriteOutCycles) return false;
+  double least = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);
   const int64_t most_code = std::max(
       target.limits.cost, static_cast<int64_t>(policy::kWrittenOutGrowth * static_cast<double>(CodeOf(k, target))));
@@ -634,9 +634,14 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     if (code > most_code && !settles) return;
     std::optional<kir::Kernel> made = Writer(k, dims).Run();
     if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
-    const double cycles = LaneCycles(*made, target);
-    if (cycles >= least) return;
-    least = cycles;
+    const LaneCost cost = LaneCostOf(*made, target);
+    if (cost.cycles >= least) return;
+    // Fewer loops alone are no gain where rows only move: each would go to memory of its own, and caches and
+    // prefetchers follow few such at a time.
+    if ((dims & innermost) == 0 &&
+        now.cycles - now.of_loops - (cost.cycles - cost.of_loops) < policy::kSharedByRows * now.cycles)
+      return;
+    least = cost.cycles;
     best = std::move(made);
   };
   consider(all);

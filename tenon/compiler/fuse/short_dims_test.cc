@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tenon/compiler/fuse/kernel_work.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/testing/random_kernel.h"
 
@@ -87,6 +88,44 @@ TEST(ShortDims, TheModelChooses) {
   EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget()));
   k = RowSums(1, 12);
   EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget()));
+}
+
+/// out[h][i][j] = x[i][h][j]: `rows` of `heads` parts of `width` elements each.
+kir::Kernel PartsApart(int64_t rows, int64_t heads, int64_t width) {
+  kir::KernelBuilder b;
+  const DimId h = b.AddDim(Size::Of(heads)), i = b.AddDim(Size::Of(rows)), j = b.AddDim(Size::Of(width));
+  const kir::Buf x = b.AddBuffer(kir::BufKind::kArg, f32, {Size::Of(rows), Size::Of(heads), Size::Of(width)},
+                                 {Size::Of(heads * width), Size::Of(width), Size::Of(1)});
+  const kir::Buf out = b.AddBuffer(kir::BufKind::kOut, f32, {Size::Of(heads), Size::Of(rows), Size::Of(width)},
+                                   {Size::Of(rows * width), Size::Of(width), Size::Of(1)});
+  kir::Stage stage;
+  stage.dims = {h, i, j};
+  stage.stores.push_back({.buf = out,
+                          .at = {kir::At(h), kir::At(i), kir::At(j)},
+                          .guard = {},
+                          .value = b.Read(x, {kir::At(i), kir::At(h), kir::At(j)})});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+// Rows that only move stay rows: written out, each would go to memory of its own.
+TEST(ShortDims, RowsThatOnlyMoveStay) {
+  for (const int64_t width : {16, 64, 100}) {
+    kir::Kernel k = PartsApart(2048, 8, width);
+    EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget())) << width;
+  }
+}
+
+// What points come to does not depend on whether a dim is a loop or written out.
+TEST(ShortDims, WhatIsMovedIsCountedAsBefore) {
+  const kir::Kernel k = PartsApart(256, 4, 48);
+  const std::optional<kir::Kernel> made = WrittenOut(k, DimMask{1} << 0);
+  ASSERT_TRUE(made.has_value());
+  for (const kir::Kernel* kernel : {&k, &*made}) {
+    const target::Work work = KernelWork(*kernel, *target::StandardTarget());
+    EXPECT_EQ(work.bytes_read, 256 * 4 * 48 * 4);
+    EXPECT_EQ(work.bytes_written, 256 * 4 * 48 * 4);
+  }
 }
 
 // Two results with the same short rows: what goes to one memory follows one another, so that emitters write it at once.
