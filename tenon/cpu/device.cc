@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tenon/cpu/client.h"
 
 namespace tenon::cpu {
@@ -15,13 +18,28 @@ class PoolStorage final : public plugin::Storage {
     if (use_ != nullptr) use_->Add(static_cast<int64_t>(size_bytes));
   }
 
+  void FixAddress() override {
+    State seen = State::kMovable;
+    if (state_.compare_exchange_strong(seen, State::kFixed, std::memory_order_acquire)) return;
+    while (state_.load(std::memory_order_acquire) == State::kMoves) std::this_thread::yield();
+  }
+  void MoveToRecent(runtime::MemoryPool::Clock::time_point since) {
+    State seen = State::kMovable;
+    if (!state_.compare_exchange_strong(seen, State::kMoves, std::memory_order_acquire)) return;
+    pool_->TakeRecent(block_, since);
+    set_data(block_.data());
+    state_.store(State::kFixed, std::memory_order_release);
+  }
+
  private:
+  enum class State : uint8_t { kMovable, kMoves, kFixed };
   ~PoolStorage() override {
     if (use_ != nullptr) use_->Remove(static_cast<int64_t>(this->size_bytes()));
   }
   std::shared_ptr<runtime::MemoryPool> pool_;  // Before the block, which goes back to it.
   std::shared_ptr<DeviceUse> use_;
   runtime::Block block_;
+  std::atomic<State> state_{State::kMovable};
 };
 
 }  // namespace
@@ -48,6 +66,10 @@ Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime:
                                                   std::shared_ptr<DeviceUse> use) {
   TENON_ASSIGN_OR_RETURN(runtime::Block block, pool->Allocate(static_cast<int64_t>(size_bytes)));
   return plugin::Ref<plugin::Storage>(plugin::MakeRef<PoolStorage>(std::move(block), size_bytes, pool, std::move(use)));
+}
+
+void MoveToRecent(plugin::Storage& storage, runtime::MemoryPool::Clock::time_point since) {
+  static_cast<PoolStorage&>(storage).MoveToRecent(since);
 }
 
 Result<plugin::Ref<plugin::Storage>> CpuMemory::Allocate(plugin::Device* device, size_t size_bytes) {

@@ -87,5 +87,8 @@ class CpuMemory final : public plugin::Memory {
 /// A block of `pool` as a storage, counted in `use` while it lives, unless that is null.
 Result<plugin::Ref<plugin::Storage>> AllocateFrom(const std::shared_ptr<runtime::MemoryPool>& pool, size_t size_bytes,
                                                   std::shared_ptr<DeviceUse> use = nullptr);
+/// Of a storage that AllocateFrom gave, before anything is written there: in its place the memory that came back to the
+/// pool last, where that was after `since` and nobody has been told the address. Thread-safe.
+void MoveToRecent(plugin::Storage& storage, runtime::MemoryPool::Clock::time_point since);
 
 }  // namespace tenon::cpu

@@ -12,6 +12,7 @@
 #include "tenon/host/executable_info.h"
 #include "tenon/host/execution.h"
 #include "tenon/host/front_end.h"
+#include "tenon/host/policy.h"
 #include "tenon/kernels/families.h"
 #include "tenon/threads/flush_denormals.h"
 
@@ -46,6 +47,9 @@ struct CpuLoadedExecutable::Run {
   SmallVector<plugin::Ref<plugin::Storage>, 8> outputs;
   /// Outputs that hold the aliased argument's contents already, being its storage.
   SmallVector<bool, 8> taken_over;
+  /// Outputs that wait in memory of the pool, until the execution begins.
+  SmallVector<plugin::Storage*, 8> waiting;
+  runtime::MemoryPool::Clock::time_point prepared;
   plugin::Ref<plugin::ExecuteContext> context;
   plugin::Ref<plugin::HostTransfers> transfers;
   CpuDevice* device = nullptr;
@@ -55,7 +59,12 @@ struct CpuLoadedExecutable::Run {
 struct CpuLoadedExecutable::QueuedRun final : host::ExecutionTask {
   explicit QueuedRun(plugin::Ref<CpuLoadedExecutable> of) : executable(std::move(of)) {}
 
-  Status Run() override { return executable->RunNow(run); }
+  Status Run() override {
+    // What came back since the call lies in caches: callers that are ahead give up an output for each that they ask
+    // for.
+    for (plugin::Storage* output : run.waiting) MoveToRecent(*output, run.prepared);
+    return executable->RunNow(run);
+  }
   void Release() override { run = {}; }
 
   plugin::Ref<CpuLoadedExecutable> executable;
@@ -76,6 +85,7 @@ CpuClient& CpuLoadedExecutable::cpu_client() const { return static_cast<CpuClien
 Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) const {
   const plan::Plan& plan = code_->program->plan();
   run.device = static_cast<CpuDevice*>(device.device);
+  run.prepared = runtime::MemoryPool::Clock::now();
   SmallVector<bool, 8> used(device.arguments.size(), false);
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const int source = takes_over_[i];
@@ -94,9 +104,9 @@ Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) c
       }
     }
     if (!storage) {
-      TENON_ASSIGN_OR_RETURN(
-          storage, AllocateFrom(cpu_client().memory_pool(), static_cast<size_t>(SizeBytes(plan.outputs[i].shape)),
-                                run.device->use()));
+      const auto size_bytes = static_cast<size_t>(SizeBytes(plan.outputs[i].shape));
+      TENON_ASSIGN_OR_RETURN(storage, AllocateFrom(cpu_client().memory_pool(), size_bytes, run.device->use()));
+      if (size_bytes >= static_cast<size_t>(host::policy::kLargeOutputBytes)) run.waiting.push_back(storage.get());
     }
     run.outputs.push_back(std::move(storage));
     run.taken_over.push_back(taken_over);

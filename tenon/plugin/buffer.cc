@@ -262,13 +262,17 @@ Status Buffer::DropExternalReference() {
 
 Result<void*> Buffer::DataPointer() const {
   Lock lock(*this);
-  if (external_hold_) return external_hold_->data();
+  const auto address = [](Storage& storage) {
+    storage.FixAddress();
+    return storage.data();
+  };
+  if (external_hold_) return address(*external_hold_);
   if (is_deleted()) return DeletedError();
   if (!storage_) {
     return FailedPrecondition(
         fmt::format("the buffer {} has no memory: it failed or is not fulfilled yet", ToString(spec_.shape)));
   }
-  return storage_->data();
+  return address(*storage_);
 }
 
 }  // namespace tenon::plugin

@@ -28,7 +28,10 @@ class Storage : public RefCounted {
  public:
   /// Address on the device; what PJRT_Buffer_UnsafePointer reports. May be null for 0 bytes. Where the memory is not
   /// host_accessible() it may be any number that the device knows the block by: the SDK does not compute with it.
-  void* data() const { return data_; }
+  void* data() const { return data_.load(std::memory_order_relaxed); }
+  /// From now on data() stays what it is: whoever tells it to others says so before he asks for it. Until then what an
+  /// execution writes that has not begun may get another place, once.
+  virtual void FixAddress() {}
   size_t size_bytes() const { return size_bytes_; }
   /// False for memory that others may look at (a caller's immutable array): never overwritten, never donated in place.
   bool writable() const { return writable_; }
@@ -40,9 +43,10 @@ class Storage : public RefCounted {
  protected:
   Storage(void* data, size_t size_bytes, bool writable = true)
       : data_(data), size_bytes_(size_bytes), writable_(writable) {}
+  void set_data(void* data) { data_.store(data, std::memory_order_relaxed); }
 
  private:
-  void* data_;
+  std::atomic<void*> data_;
   size_t size_bytes_;
   bool writable_;
   std::atomic<bool> foreign_bytes_{false};

@@ -186,6 +186,12 @@ Result<Block> MemoryPool::Allocate(int64_t size_bytes) {
   return block;
 }
 
+void MemoryPool::TakeRecent(Block& block, Clock::time_point since) {
+  std::lock_guard lock(mutex_);
+  auto& list = free_[static_cast<size_t>(block.size_class_)];
+  if (!list.empty() && list.back().since > since) std::swap(block.data_, list.back().data);
+}
+
 void MemoryPool::Return(void* data, int size_class) {
   const int64_t size_bytes = ClassBytes(size_class);
   const auto now = Clock::now();

@@ -58,6 +58,11 @@ class MemoryPool {
   /// it has too little to spare.
   Result<Block> Allocate(int64_t size_bytes);
 
+  using Clock = std::chrono::steady_clock;
+  /// Gives the block the memory of its size class that came back last, where that was after `since`, and caches what it
+  /// had: caches hold more of that. What the block's memory contained is lost.
+  void TakeRecent(Block& block, Clock::time_point since);
+
   /// Gives what is cached back to the system.
   void Trim();
 
@@ -74,7 +79,6 @@ class MemoryPool {
 
  private:
   friend class Block;
-  using Clock = std::chrono::steady_clock;
   struct Cached {
     void* data;
     Clock::time_point since;

@@ -41,6 +41,27 @@ TEST(MemoryPool, RecyclesAndTrims) {
   EXPECT_EQ(pool.statistics().bytes_cached, 0);
 }
 
+// A block that waited takes what came back while it did, and nothing older.
+TEST(MemoryPool, BlocksTakeWhatCameBackSince) {
+  MemoryPool pool(int64_t{1} << 30);
+  Block older = *pool.Allocate(1000), waits = *pool.Allocate(1000), newer = *pool.Allocate(1000);
+  void* const first = waits.data();
+  void* const last = newer.data();
+  older = Block();
+  const auto since = MemoryPool::Clock::now();
+  pool.TakeRecent(waits, since);
+  EXPECT_EQ(waits.data(), first);
+  while (MemoryPool::Clock::now() == since) {
+  }
+  newer = Block();
+  pool.TakeRecent(waits, since);
+  EXPECT_EQ(waits.data(), last);
+  EXPECT_EQ((*pool.Allocate(1000)).data(), first);
+  Block other = *pool.Allocate(5000);
+  pool.TakeRecent(other, since);
+  EXPECT_NE(other.data(), first);
+}
+
 TEST(MemoryPool, RecyclesEverySize) {
   MemoryPool pool(int64_t{1} << 34, int64_t{1} << 34);
   for (int64_t size = 1; size < (int64_t{1} << 27); size += 1 + size / 3) {
