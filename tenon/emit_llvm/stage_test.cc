@@ -379,6 +379,41 @@ TEST_P(Stages, GathersAndScatters) {
   }
 }
 
+// Guards with places from data, which all lanes share: vectors lie inside, at an edge or nowhere near, where nothing
+// is.
+TEST_P(Stages, PlacesFromDataMayLieAnywhere) {
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max();
+  for (DType type : {f32, DType::kF64, DType::kU8, DType::kC64}) {
+    for (const int64_t shift : {int64_t{0}, int64_t{5}, int64_t{-90}, int64_t{-1'000'000}, kFar - 200, -kFar}) {
+      for (const int64_t along : {1, -1}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(150));
+        const Buf zero = b.AddDense(BufKind::kArg, s64, {1}), x = b.AddDense(BufKind::kArg, type, {100}),
+                  out = b.AddDense(BufKind::kOut, type, {150}), some = b.AddDense(BufKind::kOut, type, {100});
+        const Val nothing =
+            b.Emit({.op = Op::kAnd, .type = s64, .in = {b.Read(zero, {AtOffset(Size::Of(0))}), b.ConstS64(0)}});
+        const Val start = b.Add(nothing, b.ConstS64(shift));
+        kir::Axis at = At(i, Size::Of(along), Size::Of(along < 0 ? 99 : 0));
+        at.start = start;
+        const kir::Guard inside{.e = at, .lo = Size::Of(0), .hi = Size::Of(100)};
+        Stage s;
+        s.dims = {i};
+        for (int part = 0; part < (IsComplex(type) ? 2 : 1); ++part) {
+          const DType real = IsComplex(type) ? f32 : type;
+          const Val read = b.Read({.buf = x, .at = {at}, .guard = {inside}, .otherwise = b.Const(real, 3)}, part);
+          s.stores.push_back(Put(out, {At(i)}, read));
+          s.stores.back().component = part;
+          s.stores.push_back(Put(some, {at}, read));
+          s.stores.back().guard.push_back(inside);
+          s.stores.back().component = part;
+        }
+        b.AddStage(s);
+        Expect(b.Finish());
+      }
+    }
+  }
+}
+
 TEST_P(Stages, GuardedScatterDropsWhatIsOutOfBounds) {
   KernelBuilder b;
   const DimId i = b.AddDim(Size::Of(100));

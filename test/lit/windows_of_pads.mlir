@@ -45,3 +45,20 @@ module @far {
     return %r : tensor<4x3xf32>
   }
 }
+
+// -----
+// Where a roll of a roll begins is the same for all of its elements, inside and outside: nothing is asked of its read.
+// CHECK: plan "rolled_twice"
+// CHECK-COUNT-2: read r{{[0-9]+}} = b{{[0-9]+}}[0]{{$}}
+// CHECK: read r{{[0-9]+}} = b{{[0-9]+}}[d0 + %{{[0-9]+}}, d1 + %{{[0-9]+}}] if
+// CHECK-NOT: read r{{[0-9]+}} = b{{[0-9]+}}[0] if
+module @rolled_twice {
+  func.func @main(%x: tensor<120x133xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<120x133xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %rows = stablehlo.concatenate %x, %x, dim = 0 : (tensor<120x133xf32>, tensor<120x133xf32>) -> tensor<240x133xf32>
+    %turned = stablehlo.dynamic_slice %rows, %i, %zero, sizes = [120, 133] : (tensor<240x133xf32>, tensor<i32>, tensor<i32>) -> tensor<120x133xf32>
+    %columns = stablehlo.concatenate %turned, %turned, dim = 1 : (tensor<120x133xf32>, tensor<120x133xf32>) -> tensor<120x266xf32>
+    %result = stablehlo.dynamic_slice %columns, %zero, %j, sizes = [120, 133] : (tensor<120x266xf32>, tensor<i32>, tensor<i32>) -> tensor<120x133xf32>
+    return %result : tensor<120x133xf32>
+  }
+}

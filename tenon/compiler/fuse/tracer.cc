@@ -155,13 +155,18 @@ Tracer::Key Tracer::PlaceOf(Key key) const {
 SmallVector<kir::Guard, 1> Tracer::ThatMatter(const SmallVector<kir::Guard, 1>& guards, const IndexMap& map,
                                               const Dims* dims) const {
   SmallVector<kir::Guard, 1> that_do;
+  const auto stays_inside = [&](size_t i) {
+    if (dims == nullptr || map[i].start != kir::kNone) return false;
+    const IndexRange range = RangeOf(map[i], extents);
+    return range.low >= 0 && range.high < (*dims)[i];
+  };
+  bool inside = dims != nullptr;
+  for (size_t i = 0; i < map.size(); ++i) inside = inside && stays_inside(i);
+  if (inside) return that_do;
   for (const kir::Guard& guard : guards) {
     bool matters = guard.e.start != kir::kNone || guard.e.terms.empty();
     for (size_t i = 0; i < map.size() && !matters; ++i) {
-      if (dims != nullptr && map[i].start == kir::kNone) {
-        const IndexRange range = RangeOf(map[i], extents);
-        if (range.low >= 0 && range.high < (*dims)[i]) continue;
-      }
+      if (stays_inside(i)) continue;
       for (const IndexTerm& t : map[i].terms) {
         matters |= std::any_of(guard.e.terms.begin(), guard.e.terms.end(),
                                [&](const kir::Term& of) { return of.dim == t.dim; });

@@ -159,6 +159,9 @@ class FunctionEmitter {
   /// all are near, or places that come from data decide.
   Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
+  /// A vector none of whose lanes is moved is looked for in memory all the same, at the price of hundreds where there
+  /// is none: outside of the buffer. Such ones move at its beginning.
+  void KeepInside(Place& place, const Access& access, const Guarded& guarded, unsigned bytes, unsigned copy);
   /// <lanes x i1>
   Value* GuardMask(const Guarded& guarded);
   Value* AndMasks(Value* a, Value* b);

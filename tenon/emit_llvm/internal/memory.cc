@@ -289,7 +289,8 @@ Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {
   for (const kir::Guard& guard : *access.guards) {
     const auto along = std::find_if(guard.e.terms.begin(), guard.e.terms.end(),
                                     [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; });
-    if (along == guard.e.terms.end() || along->coef.is_param() || guard.e.start != kNone) continue;
+    if (along == guard.e.terms.end() || along->coef.is_param()) continue;
+    if (guard.e.start != kNone && IsVector(guard.e.start)) continue;
     const int64_t reach = std::abs(along->coef.baked) * (lanes_.lanes - 1);
     if (StaysNear(k_, guard, reach)) continue;
     // Of its lanes, the one with the largest e is not below lo, and the one with the smallest is below hi.
@@ -299,6 +300,7 @@ Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {
       if (term.coef != kir::Size::Of(1)) dim = b_.CreateMul(dim, SizeValue(term.coef));
       most = b_.CreateAdd(most, dim);
     }
+    if (guard.e.start != kNone) most = b_.CreateAdd(most, ToI64(guard.e.start, Get(guard.e.start, copy)));
     Value* lo = SizeValue(guard.lo);
     Value* width = b_.CreateAdd(b_.CreateSub(SizeValue(guard.hi), lo), I64(reach));
     width = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, width, I64(0));
@@ -526,6 +528,16 @@ void FunctionEmitter::StoreLanes(Value* value, const Place& place, Value* mask) 
   }
 }
 
+void FunctionEmitter::KeepInside(Place& place, const Access& access, const Guarded& guarded, unsigned bytes,
+                                 unsigned copy) {
+  if (!place.vector || !MaskedMoveIsLegal(bytes)) return;
+  Value* const touches = AndMasks(guarded.shared, TouchesGuarded(access, copy));
+  if (touches == nullptr) return;
+  Value* inside = BufferBase(access.buf);
+  if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
+  place.pointer = b_.CreateSelect(touches, place.pointer, inside);
+}
+
 Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   const kir::Node& node = k_.nodes[v];
   const kir::Read& read = k_.reads[node.attr];
@@ -570,15 +582,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   Value* otherwise = guard != nullptr ? low_.ToMemory(type, GetLanes(read.otherwise, copy))
                                       : llvm::Constant::getNullValue(memory_type);
   Place place = PlaceOf(node.attr, copy, complex ? 0 : node.imm);
-  // A vector none of whose lanes is loaded is looked for in memory all the same, at the price of hundreds where there
-  // is none: outside of the buffer.
-  if (guard != nullptr && place.vector && MaskedMoveIsLegal(bytes)) {
-    if (Value* const touches = AndMasks(guarded.shared, TouchesGuarded(access, copy))) {
-      Value* inside = BufferBase(access.buf);
-      if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
-      place.pointer = b_.CreateSelect(touches, place.pointer, inside);
-    }
-  }
+  if (guard != nullptr) KeepInside(place, access, guarded, bytes, copy);
   if (!place.vector) {
     // Only the guard differs between lanes: one load serves those where it holds.
     Value* any = mask == nullptr ? nullptr : b_.CreateOrReduce(mask);
@@ -683,9 +687,11 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     }
     return;
   }
+  const Guarded guarded = GuardsOf(accesses_[id], copy, true);
   auto act = [&](Value* mask) {
     Value* value = GetLanes(store.value, copy);
-    const Place place = PlaceOf(id, copy, store.component);
+    Place place = PlaceOf(id, copy, store.component);
+    if (guarded.lanes != nullptr) KeepInside(place, accesses_[id], guarded, bytes, copy);
     if (!place.vector) {
       // A guard lets one lane through at most.
       if (mask == nullptr || store.combine >= 0) {
@@ -720,7 +726,6 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     stored_.push_back(*known);
   };
   // A guard that all lanes share is a branch: memory that was written through a mask is slow to read again.
-  const Guarded guarded = GuardsOf(accesses_[id], copy, true);
   if (guarded.shared != nullptr && guarded.lanes == nullptr) {
     If(guarded.shared, nullptr, [&] { act(lanes_.mask); });
   } else {
