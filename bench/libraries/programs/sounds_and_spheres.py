@@ -1,9 +1,9 @@
-"""Librosax, jaxloudnorm, jax-healpy, JraphX, tsnex and tbats-jax: features of sounds and their loudness, pixels of spheres, layers over graphs, embeddings of neighbours, seasons of series."""
+"""Librosax, jax-healpy, JraphX, tsnex and tbats-jax: features of sounds, pixels of spheres, layers over graphs, embeddings of neighbours, seasons of series."""
 import numpy as np
 
 from by_value import Programs, Random
 
-NEEDS = ('librosax', 'jaxloudnorm', 'jax_healpy', 'jraphx', 'tsnex', 'tbats_jax')
+NEEDS = ('librosax', 'jax_healpy', 'jraphx', 'tsnex', 'tbats_jax')
 FACTOR = 4096.0
 
 
@@ -11,7 +11,6 @@ def programs(jax):
     import flax.nnx as nnx
     import jax.numpy as jnp
     import jax_healpy as hp
-    import jaxloudnorm
     import tbats_jax
     import tsnex
     from jraphx import nn
@@ -24,11 +23,8 @@ def programs(jax):
     # Sounds.
     t = np.arange(11025) / 22050
     sound = (np.sin(2 * np.pi * 440 * t) + .5 * np.sin(2 * np.pi * (660 + 100 * t) * t) + .1 * R.randn(t.size)).astype(np.float32)
-    for name in ('melspectrogram', 'mfcc', 'chroma_stft', 'rms', 'spectral_bandwidth', 'spectral_centroid', 'spectral_contrast', 'spectral_flatness', 'spectral_rolloff', 'zero_crossing_rate', 'tonnetz'):
+    for name in ('melspectrogram', 'mfcc', 'rms', 'spectral_bandwidth', 'spectral_centroid', 'spectral_contrast', 'spectral_flatness', 'spectral_rolloff', 'zero_crossing_rate'):
         add(name, lambda y, name=name: getattr(feature, name)(y=y) if name in ('rms', 'spectral_flatness', 'zero_crossing_rate') else getattr(feature, name)(y=y, sr=22050), sound)
-    add('deltas', lambda x: feature.delta(x), R.f32(13, 44))
-    add('memory_stacked', lambda x: feature.stack_memory(x, n_steps=3, delay=2), R.f32(13, 44))
-    add('loudness', lambda y: jaxloudnorm.Meter(22050, zeros=512, use_fir=True).integrated_loudness(y), R.f32(22050, 2) * np.float32(.1))
 
     # Spheres.
     theta, phi = np.arccos(R.uniform(-.999, .999, 3001)).astype(np.float32), (2 * np.pi * R.share(3001)).astype(np.float32)
@@ -60,7 +56,7 @@ def programs(jax):
         add(name, lambda x, b, name=name: getattr(nn, name)(x, b, size=9), x, np.sort(R.i32(9, 200)))
 
     # Embeddings and series.
-    add('embedding', lambda x: tsnex.transform(x, perplexity=10., n_iter=20, seed=0) if 'n_iter' in tsnex.transform.__code__.co_varnames else tsnex.transform(x, perplexity=10.), R.f32(60, 8))
+    add('embedding', lambda x: tsnex.transform(x, perplexity=10.), R.f32(60, 8))
     f = (np.eye(9) * .9 + .01 * R.randn(9, 9)).astype(np.float32)
     add('innovations', lambda y, x, f, g, w: tbats_jax.tbats_scan(y, x, f, g, w), R.f32(301), R.f32(9), f, R.f32(9) * np.float32(.05), R.f32(9) * np.float32(.3))
     return P
