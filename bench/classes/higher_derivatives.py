@@ -23,7 +23,7 @@ def programs(jax):
     add('laplacians_at_points', lambda x, *p: jax.vmap(lambda x: sum(hvp(lambda x: net(x, *p), x, e) @ e for e in jnp.eye(3)))(x), points, *p)
     add('biharmonic_at_points', lambda x, *p: jax.vmap(lambda x: (lambda lap: jnp.trace(jax.hessian(lap)(x)))(lambda x: jnp.trace(jax.hessian(lambda x: net(x, *p))(x))))(x), points[:20], *p)
     add('hessian_of_weights', lambda x, w, b, c: jax.hessian(lambda w: (net(x, w, b, c) ** 2).mean())(w), points, weights(3, 5), weights(5, 5), weights(5, 1))
-    add('hessian_product', lambda x, v, *p: hvp(lambda q: (net(x, *q) ** 2).mean(), list(p), list(v and [v] and [0 * a + v for a in p] if False else [jnp.full_like(a, v) for a in p])), points, np.float32(.1), *p)
+    add('hessian_product', lambda x, v, *p: hvp(lambda q: (net(x, *q) ** 2).mean(), list(p), [jnp.full_like(a, v) for a in p]), points, np.float32(.1), *p)
     add('hessian_products_of_many', lambda x, vs, w, b, c: jax.vmap(lambda v: hvp(lambda w: (net(x, w, b, c) ** 2).mean(), w, v))(vs), points, f32(11, 3, 20), *p)
     add('diagonal_of_a_hessian', lambda x, w, b, c: (lambda f, u: jax.vmap(lambda e: (hvp(f, u, e) * e).sum())(jnp.eye(u.size)))(lambda u: (net(x, u.reshape(3, 20), b, c) ** 2).mean(), w.ravel()), points, *p)
     add('gradients_of_each_sample', lambda x, y, *p: jax.vmap(lambda x, y: jax.grad(lambda p: (net(x, *p) - y) ** 2)(list(p)))(x, y), points, f32(61), *p)
@@ -55,7 +55,7 @@ def programs(jax):
     add('hessian_product_of_eigenvalues', lambda a, v: hvp(lambda a: (jnp.linalg.eigvalsh(a + a.T) ** 3).sum(), a, v), f32(6, 6) + np.diag(np.arange(6) * 3).astype(np.float32), f32(6, 6))
     add('hessian_of_pair_energies', lambda x: jax.hessian(lambda x: (lambda d: (d ** -6 - d ** -3).sum() / 2)(((x[:, None] - x) ** 2).sum(-1) + 5 * jnp.eye(9)))(x), f32(9, 3) * 3)
     add('forces_and_their_derivative', lambda x, v: jax.jvp(jax.grad(lambda x: (lambda d: jnp.exp(-d).sum())(((x[:, None] - x) ** 2).sum(-1))), (x,), (v,)), f32(70, 3), f32(70, 3))
-    add('third_derivative_of_a_sum', lambda x, v: jax.jvp(lambda x: hvp(lambda x: jnp.logaddexp.reduce(x) if False else jax.nn.logsumexp(x), x, v), (x,), (v,))[1], f32(301), f32(301))
+    add('third_derivative_of_a_sum', lambda x, v: jax.jvp(lambda x: hvp(lambda x: jax.nn.logsumexp(x), x, v), (x,), (v,))[1], f32(301), f32(301))
     add('metric_of_a_net', lambda x, *p: jax.vmap(lambda x: (lambda j: j.T @ j)(jax.jacfwd(lambda x: jnp.tanh(x @ p[0]) @ p[1])(x)))(x), points, *p)
     add('symbols_of_a_metric', lambda x: jax.vmap(lambda x: (lambda g, d: .5 * jnp.einsum('ka,abc->kbc', jnp.linalg.inv(g), d + d.transpose(0, 2, 1) - d.transpose(2, 1, 0)))((lambda x: jnp.eye(3) * (1 + x @ x) + jnp.outer(x, x))(x), jax.jacfwd(lambda x: jnp.eye(3) * (1 + x @ x) + jnp.outer(x, x))(x)))(x), f32(41, 3))
     return P

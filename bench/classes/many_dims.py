@@ -57,7 +57,7 @@ def programs(jax):
     add('coupled_channels', ein('nui,nuj,ijk->nuk'), f32(60, 7, 5), f32(60, 7, 3), f32(5, 3, 7))
     add('couplings_with_weights', ein('nui,nvj,ijk,nuv->nuk'), f32(20, 6, 5), f32(20, 7, 3), f32(5, 3, 7), f32(20, 6, 7))
     add('moves_of_a_chain', ein('xay,abij,ybz->xijz'), f32(12, 4, 12), f32(4, 4, 2, 2), f32(12, 4, 12))
-    add('effective_hamiltonian', ein('xay,asbt,yuz,XsX,xuX->') if False else ein('xap,abst,ysq,xty->pqb'), f32(10, 4, 10), f32(4, 4, 2, 2), f32(11, 2, 10), f32(10, 2, 11))
+    add('effective_hamiltonian', ein('xap,abst,ysq,xty->pqb'), f32(10, 4, 10), f32(4, 4, 2, 2), f32(11, 2, 10), f32(10, 2, 11))
     add('corner_grown', ein('ab,aic,bjd,ijkl->ckdl'), f32(12, 12), f32(12, 3, 12), f32(12, 3, 12), f32(3, 3, 3, 3))
     add('six_on_a_cube', ein('abc,ade,bdf,cef,agh,gih->fi'), f32(6, 6, 6), f32(6, 6, 6), f32(6, 6, 6), f32(6, 6, 6), f32(6, 6, 6), f32(6, 6, 6))
     return P

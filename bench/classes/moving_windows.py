@@ -64,6 +64,9 @@ def programs(jax):
     add('patches_compared', lambda x, y, i: jax.vmap(lambda i: (jnp.abs(lax.dynamic_slice(x, (i[0], i[1]), (8, 8)) - lax.dynamic_slice(y, (i[2], i[3]), (8, 8)))).sum())(i), f32(64, 66), f32(64, 66), i32(56, 400, 4))
     add('switched_pieces', lambda x, k: lax.fori_loop(0, 60, lambda t, s: s + lax.dynamic_index_in_dim(x, k[t], 1, keepdims=False) * .1, jnp.zeros((20, 30))), f32(20, 8, 30), i32(8, 60))
     add('large_rolled_by_a_number', lambda x, n: jnp.roll(x, n) - x, f32(1000003), np.int32(333333))
+    add('large_rolled_both_by_numbers', lambda x, n: jnp.roll(x, (n, 2 * n), (0, 1)) - x, f32(1000, 1003), np.int32(333))
+    add('large_piece_of_a_padded', lambda x, n: lax.dynamic_slice(jnp.pad(x, (900000, 900000)), (n,), (1000003,)), f32(1000003), np.int32(3333))
+    add('large_piece_of_three_joined', lambda x, n: lax.dynamic_slice(jnp.concatenate([x * 2, x, x + 1]), (n,), (700001,)), f32(500009), np.int32(333333))
     add('large_rows_rolled_each', jax.vmap(lambda x, n: jnp.roll(x, n)), f32(1001, 703), i32(703, 1001))
     add('large_crops', jax.vmap(lambda x, i: lax.dynamic_slice(x, (i[0], i[1], 0), (90, 90, 3)).astype(jnp.float32) / 255 - .5), R.u8(32, 128, 128, 3), i32(38, 32, 2))
     return P

@@ -54,6 +54,9 @@ def programs(jax):
     moved('large_octants_to_channels', (2, 24, 2, 24, 2, 24, 2, 4), (0, 1, 3, 5, 2, 4, 6, 7), (2, 24, 24, 24, 32))
     moved('large_cubes_turned', (121, 122, 123), (2, 1, 0), (123, 122, 121))
     moved('large_fives_turned', (5,) * 8, tuple(range(8))[::-1], (390625,))
+    for c in (1, 2, 4):
+        moved(f'octants_of_{c}', (20, 2, 20, 2, 20, 2, c), (0, 2, 4, 1, 3, 5, 6), (8000, 8 * c))
+        moved(f'squares_of_{c}', (90, 2, 90, 2, c), (0, 2, 1, 3, 4), (8100, 4 * c))
     add('coloured', lambda x, m: x @ m, f32(120, 121, 3), f32(3, 3))
     add('coloured_with_offsets', lambda x, m, b: jnp.clip(x.astype(np.float32) @ m + b, 0, 255).astype(np.uint8), R.u8(120, 121, 3), f32(3, 3), f32(3))
     add('coloured_by_a_layer', lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), 'VALID', dimension_numbers=('NHWC', 'HWIO', 'NHWC')), f32(2, 120, 121, 3), f32(1, 1, 3, 4))
