@@ -498,6 +498,23 @@ module @whole_window {
 
 // -----
 
+// CHECK-DAG: pointwise_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[4,6,7,50] -> %{{[0-9]+}} = dot_general
+// CHECK-DAG: pointwise_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[4,6,7,30] -> %{{[0-9]+}} = dot_general
+// CHECK: program @pointwise_convolution
+// CHECK: dot_general {{.*}} lhs_contracting_dimensions=[3] rhs_contracting_dimensions=[0] : f32[4,6,7,50]
+// CHECK: dot_general {{.*}} lhs_contracting_dimensions=[3] rhs_contracting_dimensions=[1] : f32[4,6,7,30]
+module @pointwise_convolution {
+  func.func @main(%x: tensor<4x6x7x30xf32>, %w: tensor<1x1x30x50xf32>, %v: tensor<1x1x30x50xf32>) -> tensor<4x6x7x30xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<4x6x7x30xf32>, tensor<1x1x30x50xf32>) -> tensor<4x6x7x50xf32>
+    %1 = stablehlo.convolution(%0, %v) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<4x6x7x50xf32>, tensor<1x1x30x50xf32>) -> tensor<4x6x7x30xf32>
+    return %1 : tensor<4x6x7x30xf32>
+  }
+}
+
+// -----
+
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0,1] : f32[5] -> %{{[0-9]+}} = add
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : s32[6] -> %{{[0-9]+}} = reduce
 // CHECK: program @repeated

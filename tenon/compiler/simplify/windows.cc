@@ -325,6 +325,30 @@ std::optional<Ref> Simplifier::WholeWindow(const GraphNode& node) {
   return Reshape(matrix, out.dims);
 }
 
+std::optional<Ref> Simplifier::PointwiseConvolution(const GraphNode& node) {
+  const Shape in = ShapeOf(node.in[0]), weights = ShapeOf(node.in[1]), out = node.shape();
+  const ConvolutionAttrs a = node.attrs<ConvolutionAttrs>();
+  // Elsewhere the product's dims would have to change places.
+  const auto last = static_cast<int64_t>(in.dims.size()) - 1;
+  if (a.feature_group_count != 1 || a.batch_group_count != 1 || in.dtype != weights.dtype ||
+      a.input_feature_dimension != last || a.output_feature_dimension != last ||
+      a.input_batch_dimension != a.output_batch_dimension || a.input_spatial_dimensions != a.output_spatial_dimensions)
+    return std::nullopt;
+  for (size_t d = 0; d < a.input_spatial_dimensions.size(); ++d) {
+    if (weights.dims[static_cast<size_t>(a.kernel_spatial_dimensions[d])] != 1 || a.window_strides[d] != 1 ||
+        a.padding_low[d] != 0 || a.padding_high[d] != 0 || a.lhs_dilation[d] != 1)
+      return std::nullopt;
+  }
+  const int64_t channels = in.dims.back(), results = out.dims.back();
+  const bool turned = a.kernel_input_feature_dimension > a.kernel_output_feature_dimension;
+  GraphNode dot;
+  dot.op = OpCode::kDot;
+  dot.in = {node.in[0], Reshape(node.in[1], turned ? Dims{results, channels} : Dims{channels, results})};
+  dot.attributes = DotAttrs{.lhs_contracting_dimensions = {last}, .rhs_contracting_dimensions = {turned ? 1 : 0}};
+  dot.out.push_back(out);
+  return Emit(std::move(dot));
+}
+
 std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   // One input channel per group and few results: little that a matrix product could share.
   const Shape weights = ShapeOf(node.in[1]);
