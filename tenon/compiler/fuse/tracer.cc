@@ -152,6 +152,35 @@ Tracer::Key Tracer::PlaceOf(Key key) const {
   return key;
 }
 
+namespace {
+
+/// Makes `guard` ask for what `before` asks for as well; false where they do not ask about one place, or never agree.
+bool TakeIn(kir::Guard& guard, const kir::Guard& before) {
+  if (guard.mod != 1 || before.mod != 1 || guard.e.start != before.e.start || !(guard.e.terms == before.e.terms))
+    return false;
+  const int64_t apart = guard.e.offset.baked - before.e.offset.baked;
+  if (guard.e.start != kir::kNone && apart != 0) return false;  // What comes from data may wrap between them.
+  const int64_t low = std::max(guard.lo.baked, before.lo.baked + apart);
+  const int64_t high = std::min(guard.hi.baked, before.hi.baked + apart);
+  if (low >= high) return false;
+  guard.lo = kir::Size::Of(low);
+  guard.hi = kir::Size::Of(high);
+  return true;
+}
+
+/// Adds a guard; one that asks about the same place becomes part of it, so that there are no more of them than places,
+/// however many concatenations or paddings lie inside of one another.
+void AddGuard(SmallVector<kir::Guard, 1>& guards, kir::Guard guard) {
+  for (kir::Guard& before : guards) {
+    if (!TakeIn(guard, before)) continue;
+    before = std::move(guard);
+    return;
+  }
+  guards.push_back(std::move(guard));
+}
+
+}  // namespace
+
 SmallVector<kir::Guard, 1> Tracer::ThatMatter(const SmallVector<kir::Guard, 1>& guards, const IndexMap& map,
                                               const Dims* dims) const {
   SmallVector<kir::Guard, 1> that_do;
@@ -172,7 +201,7 @@ SmallVector<kir::Guard, 1> Tracer::ThatMatter(const SmallVector<kir::Guard, 1>& 
                                [&](const kir::Term& of) { return of.dim == t.dim; });
       }
     }
-    if (matters) that_do.push_back(guard);
+    if (matters) AddGuard(that_do, guard);
   }
   return that_do;
 }
@@ -400,7 +429,8 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
     below.push_back(ix);
   }
   std::optional<Scalar> value = Trace(node.in[0], below);
-  const SmallVector<kir::Guard, 1> here = guards_;
+  SmallVector<kir::Guard, 1> here;
+  for (const kir::Guard& guard : guards_) AddGuard(here, guard);
   guards_.resize(before);
   if (!value) return std::nullopt;
   std::optional<Scalar> padding = Trace(node.in[1], IndexMap());
