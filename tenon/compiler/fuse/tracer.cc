@@ -65,16 +65,59 @@ Index Tracer::Sum(const Index& a, const Index& b) {
   return sum;
 }
 
-void Tracer::PushGuard(const Index& ix, int64_t low, int64_t high) {
-  const IndexRange range = RangeOf(ix, extents);
-  if (ix.start == kir::kNone && range.low >= low && range.high < high) return;
+namespace {
+
+/// Where two guards ask about one place, what both let through, as the first one counts; low >= high: nothing. Nothing
+/// where they ask about different places.
+struct Span {
+  int64_t low, high;
+};
+std::optional<Span> Common(const kir::Guard& a, const kir::Guard& b) {
+  if (a.mod != 1 || b.mod != 1 || a.e.start != b.e.start || !(a.e.terms == b.e.terms)) return std::nullopt;
+  const int64_t apart = a.e.offset.baked - b.e.offset.baked;
+  if (a.e.start != kir::kNone && apart != 0) return std::nullopt;  // What comes from data may wrap between them.
+  return Span{std::max(a.lo.baked, b.lo.baked + apart), std::min(a.hi.baked, b.hi.baked + apart)};
+}
+
+/// Adds a guard; one that asks about the same place becomes part of it, so that there are no more of them than places,
+/// however many concatenations or paddings lie inside of one another.
+void AddGuard(SmallVector<kir::Guard, 1>& guards, kir::Guard guard) {
+  for (kir::Guard& before : guards) {
+    const std::optional<Span> both = Common(guard, before);
+    if (!both || both->low >= both->high) continue;
+    guard.lo = kir::Size::Of(both->low);
+    guard.hi = kir::Size::Of(both->high);
+    before = std::move(guard);
+    return;
+  }
+  guards.push_back(std::move(guard));
+}
+
+}  // namespace
+
+kir::Guard Tracer::GuardOf(const Index& ix, int64_t low, int64_t high) const {
   IndexMap one;
   one.push_back(ix);
   kir::Guard guard;
   guard.e = AxesOf(one)[0];
   guard.lo = kir::Size::Of(low);
   guard.hi = kir::Size::Of(high);
-  guards_.push_back(std::move(guard));
+  return guard;
+}
+
+bool Tracer::IsNeverIn(const Index& ix, int64_t low, int64_t high) const {
+  if (guards_.empty()) return false;
+  const kir::Guard guard = GuardOf(ix, low, high);
+  return std::any_of(guards_.begin(), guards_.end(), [&](const kir::Guard& held) {
+    const std::optional<Span> both = Common(guard, held);
+    return both && both->low >= both->high;
+  });
+}
+
+void Tracer::PushGuard(const Index& ix, int64_t low, int64_t high) {
+  const IndexRange range = RangeOf(ix, extents);
+  if (ix.start == kir::kNone && range.low >= low && range.high < high) return;
+  guards_.push_back(GuardOf(ix, low, high));
 }
 
 size_t Tracer::KeyHasher::operator()(const Key& k) const {
@@ -151,35 +194,6 @@ Tracer::Key Tracer::PlaceOf(Key key) const {
   }
   return key;
 }
-
-namespace {
-
-/// Makes `guard` ask for what `before` asks for as well; false where they do not ask about one place, or never agree.
-bool TakeIn(kir::Guard& guard, const kir::Guard& before) {
-  if (guard.mod != 1 || before.mod != 1 || guard.e.start != before.e.start || !(guard.e.terms == before.e.terms))
-    return false;
-  const int64_t apart = guard.e.offset.baked - before.e.offset.baked;
-  if (guard.e.start != kir::kNone && apart != 0) return false;  // What comes from data may wrap between them.
-  const int64_t low = std::max(guard.lo.baked, before.lo.baked + apart);
-  const int64_t high = std::min(guard.hi.baked, before.hi.baked + apart);
-  if (low >= high) return false;
-  guard.lo = kir::Size::Of(low);
-  guard.hi = kir::Size::Of(high);
-  return true;
-}
-
-/// Adds a guard; one that asks about the same place becomes part of it, so that there are no more of them than places,
-/// however many concatenations or paddings lie inside of one another.
-void AddGuard(SmallVector<kir::Guard, 1>& guards, kir::Guard guard) {
-  for (kir::Guard& before : guards) {
-    if (!TakeIn(guard, before)) continue;
-    before = std::move(guard);
-    return;
-  }
-  guards.push_back(std::move(guard));
-}
-
-}  // namespace
 
 SmallVector<kir::Guard, 1> Tracer::ThatMatter(const SmallVector<kir::Guard, 1>& guards, const IndexMap& map,
                                               const Dims* dims) const {
@@ -407,9 +421,8 @@ std::optional<Scalar> Tracer::TracePad(Ref r, const IndexMap& map) {
     // Nothing but padding here (constant indices of reductions written out): below, the index would have no meaning.
     const IndexRange range = RangeOf(map[i], extents);
     const int64_t low = padding_of.edge_padding_low[i];
-    if (map[i].start == kir::kNone &&
-        (range.high < low ||
-         range.low >= low + from[i] + std::max<int64_t>(0, from[i] - 1) * padding_of.interior_padding[i])) {
+    const int64_t high = low + from[i] + std::max<int64_t>(0, from[i] - 1) * padding_of.interior_padding[i];
+    if ((map[i].start == kir::kNone && (range.high < low || range.low >= high)) || IsNeverIn(map[i], low, high)) {
       return Trace(node.in[1], IndexMap());
     }
   }
@@ -467,7 +480,7 @@ std::optional<Scalar> Tracer::TraceConcatenate(Ref r, const IndexMap& map) {
   for (Ref part : node.in) {
     const int64_t end = begin + program_.shape(part).dims[dim];
     const bool reached = ix.start != kir::kNone || (range.low < end && range.high >= begin);
-    if (reached && end > begin) {
+    if (reached && end > begin && !IsNeverIn(ix, begin, end)) {
       if (parts.size() == 8) return Block(r.node);
       Index local = ix;
       local.offset -= begin;

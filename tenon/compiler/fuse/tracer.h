@@ -121,7 +121,10 @@ class Tracer {
   kir::Val ClampStart(kir::Val start, int64_t limit);
   Index Scaled(const Index& ix, int64_t factor);
   Index Sum(const Index& a, const Index& b);
+  kir::Guard GuardOf(const Index& ix, int64_t low, int64_t high) const;
   void PushGuard(const Index& ix, int64_t low, int64_t high);
+  /// Whether low <= ix < high nowhere where the guards hold: what is there is asked for by nobody.
+  bool IsNeverIn(const Index& ix, int64_t low, int64_t high) const;
 
   const Program& program_;
   const std::unordered_set<NodeId>& members_;
