@@ -48,8 +48,8 @@ inline constexpr int64_t kMostRecorded = 8192;
 
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;
-/// Sums within sums that the proof of an address looks into: what clamped and reversed indices need, and few enough
-/// that sums of shared sums end.
-inline constexpr int kAffineDepth = 6;
+/// Sums within sums that the proof of an address looks into, one by one: as many as chains of slices at computed places
+/// in one kernel have, and few enough that sums of shared sums end.
+inline constexpr int kAffineSteps = 256;
 
 }  // namespace tenon::runtime::policy

@@ -243,10 +243,10 @@ class Checker {
 
   /// Adds k * the value of v, taken apart into its sums and multiples: so that what a guard says of x holds for an
   /// address made of -x or x + 1 too.
-  void AddNode(Form& f, kir::Val v, Wide k, Sums sums, int depth) const {
+  void AddNode(Form& f, kir::Val v, Wide k, Sums sums, int& steps) const {
     const kir::Node& n = k_.nodes[v];
     const auto keep = [&] { f.Add(kNodeBase + v, k); };
-    if (depth == 0 || !IsInteger(n.type)) return keep();
+    if (--steps < 0 || !IsInteger(n.type)) return keep();
     // One number, whatever it is made of: a guard and an address may write it differently.
     if (const Interval r = RangeOfNode(v); r.lo == r.hi) {
       f.offset = Clamp(f.offset + Times(r.lo, k));
@@ -260,18 +260,18 @@ class Checker {
     switch (n.op) {
       case kir::Op::kConvert:
         if (!IsInteger(k_.nodes[n.in[0]].type) || !FitsExactly(in(0), n.type)) return keep();
-        return AddNode(f, n.in[0], k, sums, depth - 1);
+        return AddNode(f, n.in[0], k, sums, steps);
       case kir::Op::kAdd:
       case kir::Op::kSub: {
         const int sign = n.op == kir::Op::kAdd ? 1 : -1;
         if (!apart(in(0) + in(1) * sign)) return keep();
-        AddNode(f, n.in[0], k, sums, depth - 1);
-        return AddNode(f, n.in[1], k * sign, sums, depth - 1);
+        AddNode(f, n.in[0], k, sums, steps);
+        return AddNode(f, n.in[1], k * sign, sums, steps);
       }
       case kir::Op::kMul: {
         const size_t factor = constant(in(0)) ? 0 : 1;
         if (!constant(in(factor)) || !apart(in(1 - factor) * in(factor).lo)) return keep();
-        return AddNode(f, n.in[1 - factor], Times(k, in(factor).lo), sums, depth - 1);
+        return AddNode(f, n.in[1 - factor], Times(k, in(factor).lo), sums, steps);
       }
       default:
         return keep();
@@ -288,7 +288,8 @@ class Checker {
       if (!Known(t.coef)) return InvalidArgument("an index is a tile's number times a dim");
       f.Add(t.dim, Exact(t.coef));
     }
-    if (axis.start != kir::kNone) AddNode(f, axis.start, 1, sums, policy::kAffineDepth);
+    int steps = policy::kAffineSteps;
+    if (axis.start != kir::kNone) AddNode(f, axis.start, 1, sums, steps);
     return f;
   }
   Interval RangeOfVariable(uint64_t v) {
