@@ -34,6 +34,7 @@ constexpr Family kFamilies[] = {
     {5, AddPad},
     {3, AddRoll},
     {6, AddSeams},
+    {1, AddSeamChain},
     {3, AddIota},
     {1, AddRandomBits},
     {1, AddMap},

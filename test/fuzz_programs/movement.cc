@@ -195,6 +195,61 @@ void AddRoll(Builder& b) {
   b.Offer(Join(b, {a, c}, along));
 }
 
+/// A long chain of rolls, longer ends, paddings that are cut off again and pieces from computed places: seams inside of
+/// seams, as programs have that make an array piece by piece.
+void AddSeamChain(Builder& b) {
+  const Value first = b.AnyWhere([](const Value& x) { return !x.dims.empty() && Count(x.dims) >= 2; });
+  if (first.empty() || first.dims.empty()) return;
+  const size_t along = static_cast<size_t>(b.random.Pick(static_cast<int64_t>(first.rank())));
+  Value v = first;
+  const int64_t links = b.random.Between(5, 30);
+  if (first.dims[along] < 2 || !b.Affordable(2 * links * Count(first.dims))) return;
+  for (int64_t i = 0; i < links; ++i) {
+    const int64_t n = v.dims[along];
+    const Value piece = CutAlong(b, first, along, 0, 1 + b.random.Pick(std::min<int64_t>(2, first.dims[along])));
+    const int64_t few = piece.dims[along];
+    switch (b.random.Pick(4)) {
+      case 0: {
+        const int64_t at = b.random.Pick(n + 1);
+        v = Join(b, {CutAlong(b, v, along, at, n), CutAlong(b, v, along, 0, at)}, along);
+        break;
+      }
+      case 1: {
+        Dims dims = v.dims;
+        dims[along] += few;
+        if (!b.Fits(dims)) break;
+        v = b.random.Chance(2) ? Join(b, {v, piece}, along) : Join(b, {piece, v}, along);
+        break;
+      }
+      case 2: {
+        Dims low(v.rank(), 0), high(v.rank(), 0), interior(v.rank(), 0);
+        low[along] = b.random.Pick(3);
+        high[along] = b.random.Pick(3);
+        const Value padded = PadOf(b, v, b.Splat(v.type, {}, b.Small(v.type)), low, high, interior);
+        if (padded.empty()) break;
+        const int64_t start = b.random.Pick(low[along] + high[along] + 1);
+        v = CutAlong(b, padded, along, start, start + n);
+        break;
+      }
+      default: {
+        if (n <= few) break;
+        Dims dims = v.dims;
+        dims[along] = n - few;
+        std::vector<Value> starts;
+        const Type type = b.AnyIndexType();
+        for (size_t d = 0; d < v.rank(); ++d) starts.push_back(b.Match(type, {}));
+        const Value rest =
+            b.EmitHidden(fmt::format("stablehlo.dynamic_slice {}, {}, sizes = {} : ({}, {}) -> {}", v.name,
+                                     Names(starts), List(dims), Text(v), Types(starts), Text(v.type, dims)),
+                         v.type, dims, v.is);
+        v = Join(b, {rest, piece}, along);
+      }
+    }
+    if (b.random.Chance(12)) b.Offer(v);
+  }
+  b.Offer(v);
+}
+
 /// Several arrangements of the same pieces with their seams at close places, combined element by element.
 void AddSeams(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) { return !x.dims.empty() && Count(x.dims) >= 4; });

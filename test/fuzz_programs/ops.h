@@ -33,6 +33,7 @@ void AddConcatenate(Builder& b);
 void AddPad(Builder& b);
 void AddRoll(Builder& b);
 void AddSeams(Builder& b);
+void AddSeamChain(Builder& b);
 void AddIota(Builder& b);
 void AddRandomBits(Builder& b);
 
