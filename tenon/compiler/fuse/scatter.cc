@@ -218,10 +218,12 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
       index_at.push_back(static_cast<int64_t>(i) == index_vector_dim ? kir::AtOffset(kir::Size::Of(index))
                                                                      : scatter_at[next++]);
     }
-    store.at[d].start = b.Convert(DType::kS64, b.Read(from, index_at));
+    const kir::Val start = b.Convert(DType::kS64, b.Read(from, index_at));
+    // A window as long as the dim begins where the dim does, or nowhere: its rows may be one with those around them.
+    if (span != shape.dims[d]) store.at[d].start = start;
     kir::Guard guard;
     // Windows that are not inside as a whole are dropped.
-    guard.e = kir::AtStart(store.at[d].start);
+    guard.e = kir::AtStart(start);
     guard.lo = kir::Size::Of(0);
     guard.hi = kir::Size::Of(std::max<int64_t>(0, shape.dims[d] - span + 1));
     store.guard.push_back(std::move(guard));
