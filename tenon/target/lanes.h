@@ -14,6 +14,8 @@ inline constexpr double kReversedMove = 2;
 /// Lane by lane, each at a place of its own, for elements that gathers know; and each lane of narrower ones.
 inline constexpr double kStridedMove = 12;
 inline constexpr double kNarrowLaneMove = 3;
+/// So many times as long where data say which rows: those of one vector have no line in common.
+inline constexpr double kRowsFromData = 2;
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
 /// The same where no register is left for it: with the operation that needs it, two of which a core loads at a time.

@@ -32,8 +32,13 @@ struct Tiles {
 
 class Model {
  public:
-  Model(const kir::Kernel& k, const target::Target& target)
-      : k_(k), target_(target), deps_(kir::DependentDims(k)), kept_(KeptExtents(k)), extents_(k.dims.size()) {
+  Model(const kir::Kernel& k, const target::Target& target, bool by_row)
+      : k_(k),
+        target_(target),
+        by_row_(by_row),
+        deps_(kir::DependentDims(k)),
+        kept_(KeptExtents(k)),
+        extents_(k.dims.size()) {
     for (size_t d = 0; d < extents_.size(); ++d) extents_[d] = k.dims[d].extent.baked;
     for (const kir::Node& node : k.nodes) {
       const auto is_place = [&](Val v) { return of_places_[v]; };
@@ -190,6 +195,19 @@ class Model {
     double share = 1;   ///< Of its vectors: those for which something is moved.
   };
 
+  /// Whether data say which element of one row each lane takes, and registers hold that row.
+  bool IsFromShortRow(const Move& m, int lane) const {
+    constexpr int kRegisters = 4;  // structural: as many as permutations of two at a time are worth
+    const kir::Buffer& buffer = k_.buffers[m.buf];
+    for (size_t i = 0; i < m.at->size(); ++i) {
+      const kir::Axis& a = (*m.at)[i];
+      if (a.start == kir::kNone || !(deps_[a.start] & Bit(static_cast<size_t>(lane)))) continue;
+      if (buffer.stride[i].baked != 1 || buffer.extent[i].baked * ByteWidth(buffer.type) > kRegisters * vector_bytes())
+        return false;
+    }
+    return true;
+  }
+
   /// How many vectors along `lane` a guard lets through where this is known when code is made; negative elsewhere.
   int64_t KnownVectors(const kir::Guard& g, int lane, int64_t lanes) const {
     if (lane < 0 || g.e.start != kir::kNone || g.mod != 1 || g.e.terms.size() != 1 ||
@@ -287,7 +305,8 @@ class Model {
                  target::ShuffledLanes(part_bytes, static_cast<int>(lanes), vector_bytes()) == 0 ||
                  parts * std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->empty() ||
                  k_.buffers[m.buf].stride.back().baked != 1) {
-        cycles += times * StridedMove(part_bytes, lanes);
+        const bool rows = by_row_ && by_data && !IsFromShortRow(m, lane);
+        cycles += times * StridedMove(part_bytes, lanes) * (rows ? target::kRowsFromData : 1);
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
           return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims &&
@@ -323,7 +342,8 @@ class Model {
   double CyclesOf(const kir::Node& node, bool alone) const {
     double cost = target_.costs.Of(node);
     if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += policy::kNarrowRounding;  // structural: below f32
-    if (alone) return policy::kLaneCyclesPerCost * policy::kAloneWaits * cost;
+    const double waits = by_row_ && !IsFloat(node.type) ? 1 : policy::kAloneWaits;
+    if (alone) return policy::kLaneCyclesPerCost * waits * cost;
     if (node.op != Op::kMath) return policy::kLaneCyclesPerCost * cost;
     const bool wide = ByteWidth(node.type) > 4;
     return policy::kMathCyclesPerCost * (wide ? policy::kWideMath : 1) * cost;
@@ -435,6 +455,7 @@ class Model {
 
   const kir::Kernel& k_;
   const target::Target& target_;
+  const bool by_row_;
   std::vector<DimMask> deps_;
   const DimMask kept_;
   std::vector<int64_t> extents_;
@@ -450,6 +471,15 @@ class Model {
 
 }  // namespace
 
-LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target) { return Model(kernel, target).Run(); }
+bool PointsStayApart(const kir::Kernel& kernel) {
+  return std::ranges::all_of(kernel.seq, [](const kir::Step& step) {
+    const auto* stage = std::get_if<kir::Stage>(&step.is);
+    return stage != nullptr && stage->reduces.empty();
+  });
+}
+
+LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target, bool by_row) {
+  return Model(kernel, target, by_row).Run();
+}
 
 }  // namespace tenon::compiler

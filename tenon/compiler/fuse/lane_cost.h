@@ -11,10 +11,13 @@ struct LaneCost {
   double of_loops = 0;  ///< Of those: what it takes to begin and end rows.
   friend bool operator<(const LaneCost& x, const LaneCost& y) { return x.cycles < y.cycles; }
 };
+/// Whether no stage reduces anything.
+bool PointsStayApart(const kir::Kernel& kernel);
 /// Cycles of one core that the kernel's operations and moves between registers and the nearest cache take, with each
 /// stage in the lanes of the dim that suits it best. All sizes are baked; memory beyond that cache is not counted, as
-/// it is the same for all forms of a kernel.
-LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target);
+/// it is the same for all forms of a kernel. `by_row`: of one whose points stay apart. Where data choose rows, each
+/// lane then loads from another one, and what says which row runs beside what the rows before it move.
+LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target, bool by_row = false);
 inline double LaneCycles(const kir::Kernel& kernel, const target::Target& target) {
   return LaneCostOf(kernel, target).cycles;
 }

@@ -164,6 +164,8 @@ inline constexpr int64_t kWrittenOutNodes = 2000;
 /// Writing out must leave at most this part of the modelled time, and save about as much as a launch takes.
 inline constexpr double kWriteOutGain = 0.8;
 inline constexpr double kWriteOutCycles = 100;
+/// Where a kernel takes less, other things count for more than how rows move that data choose.
+inline constexpr double kRowsMatterCycles = 5000;
 /// Rows that stay whole are written out where this part of the modelled time is something that they share.
 inline constexpr double kSharedByRows = 0.05;
 /// Cycles of one vector per unit of OpCosts: two operations at once.

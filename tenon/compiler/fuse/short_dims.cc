@@ -596,7 +596,9 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   }
   if (all == 0) return false;
   std::optional<kir::Kernel> best;
-  const LaneCost now = LaneCostOf(k, target);
+  // Loops become one kernel where their short steps are written out: how rows move is no matter there.
+  const bool by_row = PointsStayApart(k) && LaneCycles(k, target) >= policy::kRowsMatterCycles;
+  const LaneCost now = LaneCostOf(k, target, by_row);
   if (now.cycles <= policy::kWriteOutCycles) return false;
   double least = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);
@@ -634,7 +636,7 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     if (code > most_code && !settles) return;
     std::optional<kir::Kernel> made = Writer(k, dims).Run();
     if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
-    const LaneCost cost = LaneCostOf(*made, target);
+    const LaneCost cost = LaneCostOf(*made, target, by_row);
     if (cost.cycles >= least) return;
     // Fewer loops alone are no gain where rows only move: each would go to memory of its own, and caches and
     // prefetchers follow few such at a time.

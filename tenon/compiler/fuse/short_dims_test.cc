@@ -116,6 +116,29 @@ TEST(ShortDims, RowsThatOnlyMoveStay) {
   }
 }
 
+// Rows that data choose are moved as rows, where there are many: lanes of different rows would take a load each.
+TEST(ShortDims, RowsThatDataChooseStay) {
+  for (const int64_t width : {6, 8, 12, 15}) {
+    kir::KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(20'000)), j = b.AddDim(Size::Of(width));
+    const kir::Buf which = b.AddBuffer(kir::BufKind::kArg, DType::kS32, {Size::Of(20'000)}, {Size::Of(1)});
+    const kir::Buf table =
+        b.AddBuffer(kir::BufKind::kArg, f32, {Size::Of(1000), Size::Of(width)}, {Size::Of(width), Size::Of(1)});
+    const kir::Buf out =
+        b.AddBuffer(kir::BufKind::kOut, f32, {Size::Of(20'000), Size::Of(width)}, {Size::Of(width), Size::Of(1)});
+    const Val row = b.Min(b.Max(b.Read(which, {kir::At(i)}), b.Const(DType::kS32, 0)), b.Const(DType::kS32, 999));
+    kir::Stage stage;
+    stage.dims = {i, j};
+    stage.stores.push_back({.buf = out,
+                            .at = {kir::At(i), kir::At(j)},
+                            .guard = {},
+                            .value = b.Read(table, {kir::AtStart(row), kir::At(j)})});
+    b.AddStage(stage);
+    kir::Kernel k = b.Finish();
+    EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget())) << width;
+  }
+}
+
 // What points come to does not depend on whether a dim is a loop or written out.
 TEST(ShortDims, WhatIsMovedIsCountedAsBefore) {
   const kir::Kernel k = PartsApart(256, 4, 48);
