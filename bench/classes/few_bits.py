@@ -19,7 +19,6 @@ def programs(jax):
         return (b / scale).astype(kind), scale
     add('blocks_to_e4m3', lambda x: shared(x, 8, jnp.float8_e4m3fn), f32(70, 320))
     add('blocks_to_e5m2', lambda x: tuple(v.astype(jnp.float32) for v in shared(x, 15, jnp.float8_e5m2)), f32(70, 320))
-    add('blocks_to_e2m1', lambda x: tuple(v.astype(jnp.float32) for v in shared(x, 2, jnp.float4_e2m1fn)), f32(70, 320))
     add('blocks_of_e4m3_back', lambda q, s: (q.astype(jnp.float32) * s).reshape(70, 320), f32(70, 10, 32).astype(ml_dtypes.float8_e4m3fn), R.share(70, 10, 1))
     add('blocks_of_e4m3_times', lambda q, s, x: (q.astype(jnp.float32) * s).reshape(70, 320) @ x, f32(70, 10, 32).astype(ml_dtypes.float8_e4m3fn), R.share(70, 10, 1), f32(320, 9))
     for kind in ('float8_e4m3fn', 'float8_e5m2', 'float8_e4m3b11fnuz', 'float8_e3m4', 'float8_e5m2fnuz'):
