@@ -120,6 +120,41 @@ module @gate {
 
 // -----
 
+// Complex vectors and matrices: sums run along rows whose elements are all added, others go row by row, as the matrix
+// lies. Of two columns, those are taken apart.
+// CHECK: program @complex_vectors
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[1,90,100]
+// CHECK: reduce {{.*}} dimensions=[1] : f32[1,100]
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[61,20,21]
+// CHECK: reduce {{.*}} dimensions=[1] : f32[61,21]
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[30,50,20]
+// CHECK: reduce {{.*}} dimensions=[1] : f32[30,20]
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[61,21,20]
+// CHECK: reduce {{.*}} dimensions=[2] : f32[61,21]
+// CHECK-NOT: dot_general
+// CHECK: multiply {{.*}} : c64[60,2,50]
+// CHECK: reduce {{.*}} dimensions=[2] : f32[60,2]
+// CHECK-NOT: dot_general
+// CHECK: return
+module @complex_vectors {
+  func.func @main(%v: tensor<1x90xcomplex<f32>>, %m: tensor<90x100xcomplex<f32>>, %x: tensor<61x20xcomplex<f32>>, %a: tensor<61x20x21xcomplex<f32>>, %u: tensor<50xcomplex<f32>>,
+                  %i: tensor<30x50x20xcomplex<f32>>, %b: tensor<61x21x20xcomplex<f32>>, %y: tensor<60x50xcomplex<f32>>, %t: tensor<60x50x2xcomplex<f32>>)
+      -> (tensor<1x100xcomplex<f32>>, tensor<61x21xcomplex<f32>>, tensor<30x20xcomplex<f32>>, tensor<61x21xcomplex<f32>>, tensor<60x2xcomplex<f32>>) {
+    %0 = stablehlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<1x90xcomplex<f32>>, tensor<90x100xcomplex<f32>>) -> tensor<1x100xcomplex<f32>>
+    %1 = stablehlo.dot_general %x, %a, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<61x20xcomplex<f32>>, tensor<61x20x21xcomplex<f32>>) -> tensor<61x21xcomplex<f32>>
+    %2 = stablehlo.dot_general %i, %u, contracting_dims = [1] x [0] : (tensor<30x50x20xcomplex<f32>>, tensor<50xcomplex<f32>>) -> tensor<30x20xcomplex<f32>>
+    %3 = stablehlo.dot_general %b, %x, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<61x21x20xcomplex<f32>>, tensor<61x20xcomplex<f32>>) -> tensor<61x21xcomplex<f32>>
+    %4 = stablehlo.dot_general %y, %t, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<60x50xcomplex<f32>>, tensor<60x50x2xcomplex<f32>>) -> tensor<60x2xcomplex<f32>>
+    return %0, %1, %2, %3, %4 : tensor<1x100xcomplex<f32>>, tensor<61x21xcomplex<f32>>, tensor<30x20xcomplex<f32>>, tensor<61x21xcomplex<f32>>, tensor<60x2xcomplex<f32>>
+  }
+}
+
+// -----
+
 // Nothing meets in a product of one term. Two columns lie apart for the lanes of a sum, which a driver does not mind.
 // CHECK: program @thin
 // CHECK-NOT: dot_general

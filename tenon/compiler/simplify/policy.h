@@ -131,6 +131,9 @@ inline constexpr double kTermsAtOnce = 2;
 inline constexpr size_t kMaxGatheredNodes = 32;
 /// Complex matrices of so many rows and columns stay in registers while what they are multiplied with goes by.
 inline constexpr int64_t kMaxGateTerms = 4;
+/// Complex rows of so many columns are added row by row. Shorter ones leave lanes empty, and shuffles take them apart
+/// for lanes along each column in half the time; three columns are too many parts for that.
+inline constexpr int64_t kMinComplexColumns = 3;
 /// Results per group of a convolution that are written out tap by tap: half of the columns of a narrow register tile.
 inline constexpr int64_t kMaxResultsPerTap = 8;
 /// Elements of a depthwise convolution's window whose gradient is written out, a sum for each.

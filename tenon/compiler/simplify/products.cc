@@ -28,25 +28,48 @@ bool IsGate(int64_t terms, const Shape (&operand)[2]) {
                                                policy::kMaxGateTerms * policy::kMaxGateTerms;
 }
 
-/// Complex rows times a vector: one kernel reads the rows once, where four real products would read their parts.
-bool IsComplexRows(const GraphNode& node, const Shape (&operand)[2]) {
-  if (!IsComplex(node.shape().dtype)) return false;
+/// The operand that complex vectors are multiplied with, one of each batch: each of its elements is a factor once. One
+/// kernel reads them once, where four real products would read their parts.
+std::optional<size_t> MatrixOfComplexVectors(const GraphNode& node, const Shape (&operand)[2]) {
+  if (!IsComplex(node.shape().dtype)) return std::nullopt;
   const auto& numbers = node.attrs<DotAttrs>();
-  const auto free = [&](size_t side) {
-    int64_t n = NumElements(operand[side].dims);
-    for (const Dims* list : {&BatchingDims(numbers, side), &ContractingDims(numbers, side)}) {
-      for (int64_t d : *list) n /= std::max<int64_t>(1, operand[side].dims[static_cast<size_t>(d)]);
-    }
-    return n;
-  };
   for (size_t side = 0; side < 2; ++side) {
-    const Dims& contracting = ContractingDims(numbers, side);
-    bool rows = free(1 - side) == 1;
-    for (size_t i = 0; i < contracting.size(); ++i)
-      rows &= contracting[i] == static_cast<int64_t>(operand[side].rank() - contracting.size() + i);
-    if (rows) return true;
+    const Shape& vector = operand[1 - side];
+    int64_t free = NumElements(vector.dims);
+    for (const Dims* list : {&BatchingDims(numbers, 1 - side), &ContractingDims(numbers, 1 - side)}) {
+      for (int64_t d : *list) free /= std::max<int64_t>(1, vector.dims[static_cast<size_t>(d)]);
+    }
+    if (free == 1) return side;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// The place among a product's results for the dims that are summed: behind those results that lie in front of a summed
+/// dim in the operand `side`, so that what lies side by side there does so in the product. Sums of the last dims run
+/// along lanes, others in lanes of their neighbours.
+size_t PlaceOfSums(const GraphNode& dot, size_t side, const Shape (&operand)[2]) {
+  const auto& numbers = dot.attrs<DotAttrs>();
+  const Dims &batch = BatchingDims(numbers, side), &contracting = ContractingDims(numbers, side);
+  const int64_t last = contracting.empty() ? -1 : *std::ranges::max_element(contracting);
+  // Where each result lies in the operand; those of extent 1 anywhere.
+  std::vector<int64_t> places(batch.begin(), batch.end());
+  for (size_t of = 0; of < 2; ++of) {
+    for (int64_t d = 0; d < static_cast<int64_t>(operand[of].rank()); ++d) {
+      const auto has = [&](const Dims& list) { return std::ranges::find(list, d) != list.end(); };
+      if (has(BatchingDims(numbers, of)) || has(ContractingDims(numbers, of))) continue;
+      places.push_back(of == side ? d : -1);
+    }
+  }
+  const Dims& result = dot.shape().dims;
+  size_t place = result.size();
+  int64_t columns = 1;
+  for (size_t i = result.size(); i-- > 0;) {
+    if (result[i] == 1) continue;
+    if (places[i] < last) break;
+    place = i;
+    columns *= result[i];
+  }
+  return columns >= policy::kMinComplexColumns ? place : result.size();
 }
 
 /// A product of one vector with the columns or with the rows of a matrix, which is operand `matrix`: columns lie beside
@@ -315,18 +338,22 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
       return std::nullopt;
   }
   const auto has = [](const Dims& list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); };
-  // The result's dimensions, then the summed ones.
+  // The result's dimensions and the summed ones, in one run.
+  const std::optional<size_t> matrix = MatrixOfComplexVectors(node, operand);
+  const size_t place = matrix ? PlaceOfSums(node, *matrix, operand) : result.rank();
   Dims dims = result.dims, summed;
   int64_t terms = 1;
   for (int64_t d : numbers.lhs_contracting_dimensions) {
     const int64_t extent = operand[0].dims[static_cast<size_t>(d)];
-    summed.push_back(static_cast<int64_t>(dims.size()));
-    dims.push_back(extent);
+    summed.push_back(static_cast<int64_t>(place + summed.size()));
+    dims.insert(dims.begin() + summed.back(), extent);
     terms *= extent;
   }
+  const auto result_dim = [&](int64_t d) {
+    return d < static_cast<int64_t>(place) ? d : d + static_cast<int64_t>(summed.size());
+  };
   const bool few = terms <= numerics().written_out_terms && NumElements(dims) <= numerics().written_out_product;
-  const bool writes_out =
-      IsComplex(type) ? IsGate(terms, operand) || IsComplexRows(node, operand) : WritesOut(node, terms);
+  const bool writes_out = IsComplex(type) ? IsGate(terms, operand) || matrix.has_value() : WritesOut(node, terms);
   if (!few && !writes_out) return std::nullopt;
 
   const size_t num_batch = numbers.lhs_batching_dimensions.size();
@@ -337,12 +364,12 @@ std::optional<Ref> Simplifier::WriteOutProduct(const GraphNode& node) {
     Dims places;
     for (int64_t d = 0; d < static_cast<int64_t>(operand[side].rank()); ++d) {
       if (has(batch, d)) {
-        places.push_back(std::find(batch.begin(), batch.end(), d) - batch.begin());
+        places.push_back(result_dim(std::find(batch.begin(), batch.end(), d) - batch.begin()));
       } else if (has(contracting, d)) {
         places.push_back(
             summed[static_cast<size_t>(std::find(contracting.begin(), contracting.end(), d) - contracting.begin())]);
       } else {
-        places.push_back(next_free++);
+        places.push_back(result_dim(next_free++));
       }
     }
     GraphNode broadcast;
