@@ -53,6 +53,27 @@ TEST(Recompute, ExpensiveNeighboursAreStoredOnce) {
   EXPECT_EQ(KernelsOf(Neighbours("tanh")), 2);
 }
 
+/// Forms of `n` numbers and a matrix, `batch` of them, each of its own: sums of sums that are written out.
+std::string Forms(int batch, int n) {
+  return fmt::format(R"(
+func.func @main(%x: tensor<{0}x{1}xf32>, %m: tensor<{0}x{1}x{1}xf32>, %y: tensor<{0}x{1}xf32>) -> tensor<{0}xf32> {{
+  %u = stablehlo.dot_general %x, %m, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<{0}x{1}xf32>, tensor<{0}x{1}x{1}xf32>) -> tensor<{0}x{1}xf32>
+  %v = stablehlo.dot_general %y, %u, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>) -> tensor<{0}xf32>
+  return %v : tensor<{0}xf32>
+}})",
+                     batch, n);
+}
+
+TEST(Recompute, RowsThatWouldBeReadApartAreStored) {
+  // Each term is computed once either way. With the forms in lanes each is loaded from a row of its own, with the
+  // columns of a matrix in lanes they lie side by side.
+  EXPECT_EQ(KernelsOf(Forms(300, 12)), 2);
+  EXPECT_EQ(KernelsOf(Forms(300, 16)), 2);
+  // What shuffles take apart, and few rows, are not worth another kernel.
+  EXPECT_EQ(KernelsOf(Forms(300, 4)), 1);
+  EXPECT_EQ(KernelsOf(Forms(10, 12)), 1);
+}
+
 /// A loop whose trips add `n` arrays to a product.
 std::string ProductAndManyArrays(int n) {
   std::string arguments, adds, last = "%v";

@@ -94,6 +94,10 @@ size_t Evaluations::DepthOf(Val v, const std::vector<DimId>& loops) const {
   return depth;
 }
 
+bool Evaluations::IsStrided(Val v) const {
+  return apart_[v] >= policy::kApartShare * (policy::kStridedOps - costs_.Of(Op::kRead));
+}
+
 Moves Evaluations::MovesOf(kir::Buf buf, const SmallVector<kir::Axis, 4>& at) const {
   Moves moves;
   moves.memory = buf;

@@ -57,6 +57,9 @@ class Evaluations {
   int CostOf(kir::Val v) const { return costs_.Of(kernel_.nodes[v]); }
   /// The same, but of a read what is saved beyond one of neighbours, for which storing a value trades it.
   double ApartCostOf(kir::Val v) const { return kernel_.nodes[v].op == kir::Op::kRead ? apart_[v] : CostOf(v); }
+  /// How a node that reads moves, and whether its lanes are loaded one by one.
+  const Moves& MovesOf(kir::Val v) const { return reads_[kernel_.nodes[v].attr]; }
+  bool IsStrided(kir::Val v) const;
 
   /// Nodes that are read from memory instead, with how; null for all others. By node.
   using Stored = std::vector<const Moves*>;

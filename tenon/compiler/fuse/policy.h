@@ -99,6 +99,8 @@ inline constexpr double kNearBytes = 1 << 20;
 inline constexpr double kStridedOps = 12;
 /// So much of that is surely saved where such a read goes: parts of structs are loaded together and shuffled.
 inline constexpr double kApartShare = 0.25;
+/// Rows of so many elements, half a vector full, are worth storing for that alone.
+inline constexpr int64_t kMinRowReadApart = 8;
 /// What is saved must be more than storing costs by so much, and so much of all that the kernel does, and more than
 /// a few launches: these are estimates, and every kernel has to be compiled.
 inline constexpr double kStoreMargin = 1.25;

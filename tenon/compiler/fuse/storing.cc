@@ -110,8 +110,46 @@ double TimesOf(const Evaluations& evaluations, const Computed& c) {
   return times;
 }
 
+/// The nodes that the value reads with, in the order of its operands.
+std::vector<Val> ReadsOf(const kir::Kernel& kernel, Val value) {
+  std::vector<Val> reads, open = {value};
+  std::vector<bool> seen(value + 1, false);
+  while (!open.empty()) {
+    const Val v = open.back();
+    open.pop_back();
+    if (seen[v]) continue;
+    seen[v] = true;
+    if (kernel.nodes[v].op == Op::kRead) reads.push_back(v);
+    for (Val in : kernel.nodes[v].in) open.push_back(in);
+  }
+  return reads;
+}
+
+/// Whether a kernel of the value's own would read side by side, along rows of its elements, what this one loads lane by
+/// lane: sums that are terms of sums, both written out, of arrays with more between two points than shuffles take
+/// apart.
+bool IsRowReadApart(const Evaluations& evaluations, const kir::Kernel& kernel, const Computed& c) {
+  if (c.shape.dims.empty() || c.shape.dims.back() < policy::kMinRowReadApart) return false;
+  const ValueAt& first = c.values[0];
+  const auto next = std::ranges::find_if(c.values, [&](const ValueAt& at) {
+    return at.component == first.component && at.moves.by_data == 0 && at.moves.strides == first.moves.strides &&
+           at.moves.offset == first.moves.offset + 1;
+  });
+  if (next == c.values.end()) return false;
+  const std::vector<Val> reads = ReadsOf(kernel, first.value), others = ReadsOf(kernel, next->value);
+  if (reads.size() != others.size()) return false;
+  bool apart = false;
+  for (size_t i = 0; i < reads.size(); ++i) {
+    const Moves &a = evaluations.MovesOf(reads[i]), &b = evaluations.MovesOf(others[i]);
+    if (a.memory != b.memory || a.by_data != 0 || b.by_data != 0 || !(a.strides == b.strides)) return false;
+    if (b.offset != a.offset && b.offset != a.offset + 1) return false;
+    apart = apart || (b.offset != a.offset && evaluations.IsStrided(reads[i]));
+  }
+  return apart;
+}
+
 /// What the value costs wherever it is computed with all that it needs, and what several need each time, beyond what it
-/// takes to compute every element once; below 0 when it is computed no more often.
+/// takes to compute every element once, or all of it where IsRowReadApart; below 0 when it is computed no more often.
 double HopeOf(const Evaluations& evaluations, const kir::Kernel& kernel, const Computed& c, double step,
               std::vector<double>& most) {
   double times = TimesOf(evaluations, c), lanes = 0;
@@ -122,14 +160,15 @@ double HopeOf(const Evaluations& evaluations, const kir::Kernel& kernel, const C
     times *= policy::kCostLanes;
     lanes = std::max(lanes, times);
   }
-  if (times <= c.elements()) return -1;
+  const bool apart = times <= c.elements();
+  if (apart && !IsRowReadApart(evaluations, kernel, c)) return -1;
   for (Val v = static_cast<Val>(most.size()); v < kernel.nodes.size(); ++v) {
     most.push_back(evaluations.ApartCostOf(v));
     for (Val in : kernel.nodes[v].in) most[v] += most[in];
   }
   double cost = 0;
   for (const ValueAt& at : c.values) cost = std::max(cost, most[at.value]);
-  return cost * (lanes - c.elements());
+  return apart ? cost * c.elements() : cost * (lanes - c.elements());
 }
 
 /// Of too many candidates, by hope, those that are looked at closely. In loops lanes alone give much hope, so half of
