@@ -165,6 +165,19 @@ class Model {
     return Points(around | deps, lane, lanes);
   }
 
+  /// How often loops over these dims around the innermost one begin anew, within others.
+  double StartsOfLoops(DimMask around, int lane) const {
+    double starts = 0, outer = 1;
+    bool first = true;
+    for (const DimId d : loops_) {
+      if (!(around & Bit(d)) || static_cast<int>(d) == lane || here_[d] < 2) continue;
+      if (!first) starts += outer;
+      first = false;
+      outer *= static_cast<double>(here_[d]);
+    }
+    return starts;
+  }
+
   static int64_t Coef(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer, int dim) {
     int64_t coef = 0;
     for (size_t i = 0; i < at.size(); ++i) {
@@ -422,7 +435,7 @@ class Model {
     }
     if (lane >= 0) around &= ~Bit(static_cast<size_t>(lane));
     const bool columns = lane >= 0 && reduced != 0 && !(reduced & Bit(static_cast<size_t>(lane)));
-    double of_loops = 0;
+    double of_loops = StartsOfLoops(around, lane) * policy::kInnerLoopCycles;
     if (lane >= 0) {
       const int64_t extent = here_[static_cast<size_t>(lane)];
       // A row that is one vector, if need be a shorter one, needs no loop.
@@ -434,11 +447,11 @@ class Model {
       const bool written_out = reduced != 0 && !columns && IsKnownRow(lane);
       const bool written = one || written_out;
       const double ends = whole ? 0 : written ? policy::kKnownMaskCycles : policy::kMaskCycles;
-      of_loops = Points(around, -1, 1) / rows * ((written ? policy::kRowCycles : policy::kLoopCycles) + ends);
+      of_loops += Points(around, -1, 1) / rows * ((written ? policy::kRowCycles : policy::kLoopCycles) + ends);
       if (columns && sums > policy::kSumsInRegisters)
         cycles += Points(all, lane, lanes) * static_cast<double>(sums) * policy::kSumInMemoryCycles;
     } else {
-      of_loops = Points(around, -1, 1) * policy::kLaneCyclesPerCost;
+      of_loops += Points(around, -1, 1) * policy::kLaneCyclesPerCost;
     }
     cycles += of_loops;
     for (const kir::Reduce& r : stage.reduces) {

@@ -526,26 +526,95 @@ int64_t CodeOf(const kir::Kernel& k, const target::Target& target) {
   return cost;
 }
 
-/// For accesses that move by more than one along a long dim: the short dims that move in between, which fill the
-/// vectors that lie there.
+/// By dim, how many elements an access moves along it.
+std::vector<int64_t> MovesOf(const kir::Kernel& k, kir::Buf buf, const SmallVector<kir::Axis, 4>& at) {
+  std::vector<int64_t> moves(k.dims.size(), 0);
+  for (size_t i = 0; i < at.size(); ++i) {
+    for (const kir::Term& t : at[i].terms) moves[t.dim] += t.coef.baked * k.buffers[buf].stride[i].baked;
+  }
+  return moves;
+}
+
+/// For accesses that move by more than one along a dim that may run in lanes: the short dims that move in between,
+/// which fill the vectors that lie there. One alone that crosses another short one is left to tiles.
 std::vector<DimMask> InBetween(const kir::Kernel& k, DimMask short_dims) {
   std::vector<DimMask> found;
   kir::Kernel& kernel = const_cast<kir::Kernel&>(k);  // The walkers serve rewriting too.
   ForEachAccess(kernel, [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>&) {
-    std::vector<int64_t> moves(k.dims.size(), 0);
-    for (size_t i = 0; i < at.size(); ++i) {
-      for (const kir::Term& t : at[i].terms) moves[t.dim] += t.coef.baked * k.buffers[buf].stride[i].baked;
-    }
+    const std::vector<int64_t> moves = MovesOf(k, buf, at);
     for (size_t lane = 0; lane < moves.size(); ++lane) {
-      if (std::abs(moves[lane]) < 2 || (short_dims & Bit(lane))) continue;
+      if (std::abs(moves[lane]) < 2 || k.dims[lane].extent.baked < policy::kMinLanePoints) continue;
       DimMask between = 0;
       for (size_t d = 0; d < moves.size(); ++d) {
         if ((short_dims & Bit(d)) && moves[d] != 0 && std::abs(moves[d]) < std::abs(moves[lane])) between |= Bit(d);
       }
-      if (between != 0 && std::find(found.begin(), found.end(), between) == found.end()) found.push_back(between);
+      const bool enough = (short_dims & Bit(lane)) ? std::popcount(between) > 1 : between != 0;
+      if (enough && std::find(found.begin(), found.end(), between) == found.end()) found.push_back(between);
     }
   });
   return found;
+}
+
+/// The innermost short dims of stages: two of them, and each time one more.
+std::vector<DimMask> InnermostOnes(const kir::Kernel& k, DimMask short_dims) {
+  std::vector<DimMask> found;
+  for (const kir::Step& step : k.seq) {
+    const auto& stage = std::get<kir::Stage>(step.is);
+    DimMask inner = 0;
+    for (size_t i = stage.dims.size(); i-- > 0 && (short_dims & Bit(stage.dims[i]));) {
+      inner |= Bit(stage.dims[i]);
+      if (std::popcount(inner) > 1 && std::find(found.begin(), found.end(), inner) == found.end())
+        found.push_back(inner);
+    }
+  }
+  return found;
+}
+
+/// Whether all accesses lie side by side along these dims, or do not move.
+bool AreRows(const kir::Kernel& k, DimMask dims) {
+  bool rows = true;
+  kir::Kernel& kernel = const_cast<kir::Kernel&>(k);  // The walkers serve rewriting too.
+  ForEachAccess(kernel, [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>&) {
+    const std::vector<int64_t> moves = MovesOf(k, buf, at);
+    for (size_t d = 0; d < moves.size(); ++d) rows = rows && (!(dims & Bit(d)) || std::abs(moves[d]) <= 1);
+  });
+  return rows;
+}
+
+/// The most places of one buffer that the kernel's points go through at once: rows that follow one another are one.
+int64_t StreamsOf(const kir::Kernel& k) {
+  struct Stream {
+    kir::Buf buf;
+    bool store;
+    std::vector<int64_t> moves;
+    std::vector<int64_t> offsets;
+  };
+  std::vector<Stream> streams;
+  const auto add = [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, bool store) {
+    std::vector<int64_t> moves = MovesOf(k, buf, at);
+    int64_t offset = 0;
+    for (size_t i = 0; i < at.size(); ++i) offset += at[i].offset.baked * k.buffers[buf].stride[i].baked;
+    auto it = std::find_if(streams.begin(), streams.end(),
+                           [&](const Stream& s) { return s.buf == buf && s.store == store && s.moves == moves; });
+    if (it == streams.end()) it = streams.insert(streams.end(), Stream{buf, store, std::move(moves), {}});
+    it->offsets.push_back(offset);
+  };
+  for (const kir::Read& r : k.reads) add(r.buf, r.at, false);
+  for (const kir::Step& step : k.seq) {
+    for (const kir::Store& s : std::get<kir::Stage>(step.is).stores) add(s.buf, s.at, true);
+  }
+  int64_t most = 0;
+  for (Stream& s : streams) {
+    int64_t row = 1;
+    for (size_t d = 0; d < s.moves.size(); ++d) {
+      if (std::abs(s.moves[d]) == 1) row = k.dims[d].extent.baked;
+    }
+    std::ranges::sort(s.offsets);
+    int64_t apart = 1;
+    for (size_t i = 1; i < s.offsets.size(); ++i) apart += s.offsets[i] - s.offsets[i - 1] > row ? 1 : 0;
+    most = std::max(most, apart);
+  }
+  return most;
 }
 
 /// What a stage needs, and the places that its dims have in it.
@@ -607,7 +676,8 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   const std::vector<Extent> extents = ExtentsOf(k);
   std::vector<int64_t> all_places;
   for (const kir::Dim& d : k.dims) all_places.push_back(d.extent.baked);
-  const auto consider = [&](DimMask dims) {
+  // `few`: rows stay whole, of which few are gone through at once.
+  const auto consider = [&](DimMask dims, bool few) {
     // How often a node is written out tells what the code comes to before it is made.
     const auto places = [&](DimMask of, const std::vector<int64_t>& extent) {
       int64_t n = 1;
@@ -638,16 +708,25 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
     const LaneCost cost = LaneCostOf(*made, target, by_row);
     if (cost.cycles >= least) return;
-    // Fewer loops alone are no gain where rows only move: each would go to memory of its own, and caches and
+    // Fewer loops alone are no gain where many rows only move: each would go to memory of its own, and caches and
     // prefetchers follow few such at a time.
-    if ((dims & innermost) == 0 &&
-        now.cycles - now.of_loops - (cost.cycles - cost.of_loops) < policy::kSharedByRows * now.cycles)
+    const double shared = now.cycles - now.of_loops - (cost.cycles - cost.of_loops);
+    if ((dims & innermost) == 0 && (few || shared < policy::kSharedByRows * now.cycles) &&
+        StreamsOf(*made) > policy::kStreamsTogether)
       return;
+    // What is left of loops is known less well than what vectors do: it must save as much twice over.
+    if (few && cost.cycles > now.cycles * policy::kWriteOutGain * policy::kWriteOutGain) return;
     least = cost.cycles;
     best = std::move(made);
   };
-  consider(all);
-  if (innermost != all && innermost != 0) consider(innermost);
+  std::vector<DimMask> considered;
+  const auto consider_once = [&](DimMask dims, bool few = false) {
+    if (dims == 0 || std::find(considered.begin(), considered.end(), dims) != considered.end()) return;
+    considered.push_back(dims);
+    consider(dims, few);
+  };
+  consider_once(all);
+  consider_once(innermost);
   // Rows that are one vector each, a shorter one if need be, what is around them written out.
   bool vectors = innermost != 0;
   for (size_t d = 0; d < k.dims.size(); ++d) {
@@ -655,10 +734,15 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     if (innermost & Bit(d))
       vectors = vectors && extent >= 4 && extent <= 16 && std::has_single_bit(extent);  // structural: lanes
   }
-  const DimMask around = vectors ? all & ~innermost : 0;
-  if (around != 0) consider(around);
-  for (DimMask dims : InBetween(k, all)) {
-    if (dims != all && dims != innermost && dims != around) consider(dims);
+  if (vectors) consider_once(all & ~innermost);
+  std::vector<DimMask> inner = InBetween(k, all);
+  for (DimMask dims : inner) consider_once(dims);
+  // Whatever crosses the innermost dims, and the same with rows left whole that are rows everywhere.
+  for (DimMask dims : InnermostOnes(k, all)) inner.push_back(dims);
+  const bool rows = AreRows(k, innermost);
+  for (DimMask dims : inner) {
+    consider_once(dims);
+    if (rows) consider_once(dims & ~innermost, true);
   }
   if (!best) return false;
   k = std::move(*best);

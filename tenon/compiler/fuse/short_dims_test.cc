@@ -139,6 +139,59 @@ TEST(ShortDims, RowsThatDataChooseStay) {
   }
 }
 
+/// out[z][y][x][a][b][c] = in[z][a][y][b][x][c] of `side` blocks each way, with rows c of `width`: blocks of 2 x 2.
+kir::Kernel Blocks(int64_t side, int64_t width) {
+  kir::KernelBuilder b;
+  const DimId z = b.AddDim(Size::Of(side)), y = b.AddDim(Size::Of(side)), x = b.AddDim(Size::Of(side));
+  const DimId i = b.AddDim(Size::Of(2)), j = b.AddDim(Size::Of(2)), c = b.AddDim(Size::Of(width));
+  const Size all = Size::Of(side * side * side * 4 * width);
+  const kir::Buf in = b.AddBuffer(kir::BufKind::kArg, f32, {all}, {Size::Of(1)});
+  const kir::Buf out = b.AddBuffer(kir::BufKind::kOut, f32, {all}, {Size::Of(1)});
+  kir::Axis from, to;
+  const int64_t row = side * width;
+  for (const auto& [dim, step] : std::vector<std::pair<DimId, int64_t>>{
+           {z, 4 * side * row}, {y, 2 * row}, {x, width}, {i, 2 * side * row}, {j, row}, {c, 1}})
+    from.terms.push_back({dim, Size::Of(step)});
+  for (const auto& [dim, step] : std::vector<std::pair<DimId, int64_t>>{
+           {z, 4 * side * row}, {y, 4 * row}, {x, 4 * width}, {i, 2 * width}, {j, width}, {c, 1}})
+    to.terms.push_back({dim, Size::Of(step)});
+  kir::Stage stage;
+  stage.dims = {z, y, x, i, j, c};
+  stage.stores.push_back({.buf = out, .at = {to}, .guard = {}, .value = b.Read(in, {from})});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+// All dims of a block are short, those around it too: rows of a few elements go along the blocks, longer ones stay.
+TEST(ShortDims, BlocksOfShortRowsAreDealtOut) {
+  for (const int64_t width : {2, 8, 16}) {
+    kir::Kernel k = Blocks(20, width);
+    ASSERT_TRUE(WriteOutShortDims(k, *target::StandardTarget())) << width;
+    const auto& stage = std::get<kir::Stage>(k.seq[0].is);
+    EXPECT_EQ(stage.stores.size(), width == 2 ? 8 : 4) << kir::Print(k);
+    EXPECT_EQ(stage.dims.size(), width == 2 ? 3 : 4) << kir::Print(k);
+  }
+}
+
+// Squares of short rows that are turned have tiles.
+TEST(ShortDims, TurnedSquaresStay) {
+  kir::KernelBuilder b;
+  const DimId n = b.AddDim(Size::Of(30)), i = b.AddDim(Size::Of(20)), j = b.AddDim(Size::Of(20));
+  const kir::Buf in = b.AddBuffer(kir::BufKind::kArg, DType::kU8, {Size::Of(30), Size::Of(20), Size::Of(20)},
+                                  {Size::Of(400), Size::Of(20), Size::Of(1)});
+  const kir::Buf out = b.AddBuffer(kir::BufKind::kOut, DType::kU8, {Size::Of(30), Size::Of(20), Size::Of(20)},
+                                   {Size::Of(400), Size::Of(20), Size::Of(1)});
+  kir::Stage stage;
+  stage.dims = {n, i, j};
+  stage.stores.push_back({.buf = out,
+                          .at = {kir::At(n), kir::At(i), kir::At(j)},
+                          .guard = {},
+                          .value = b.Read(in, {kir::At(n), kir::At(j), kir::At(i)})});
+  b.AddStage(stage);
+  kir::Kernel k = b.Finish();
+  EXPECT_FALSE(WriteOutShortDims(k, *target::StandardTarget())) << kir::Print(k);
+}
+
 // What points come to does not depend on whether a dim is a loop or written out.
 TEST(ShortDims, WhatIsMovedIsCountedAsBefore) {
   const kir::Kernel k = PartsApart(256, 4, 48);
