@@ -69,7 +69,7 @@ TEST(Reduce, GeneratedProgramsEndSmall) {
     return text.find("stablehlo.reduce") != std::string::npos && text.find("stablehlo.slice") != std::string::npos;
   };
   int reduced = 0;
-  for (uint64_t seed = 0; seed < 40 && reduced < 3; ++seed) {
+  for (uint64_t seed = 0; seed < 1000 && reduced < 3; ++seed) {
     const std::string program = fuzz::GenerateProgram(seed);
     if (!interesting(program) || Lines(program) > 60) continue;
     ++reduced;
