@@ -85,7 +85,6 @@ CpuClient& CpuLoadedExecutable::cpu_client() const { return static_cast<CpuClien
 Status CpuLoadedExecutable::Prepare(plugin::DeviceExecution& device, Run& run) const {
   const plan::Plan& plan = code_->program->plan();
   run.device = static_cast<CpuDevice*>(device.device);
-  run.prepared = runtime::MemoryPool::Clock::now();
   SmallVector<bool, 8> used(device.arguments.size(), false);
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const int source = takes_over_[i];
@@ -193,6 +192,7 @@ Status CpuLoadedExecutable::Launch(plugin::DeviceExecution& device, const plugin
   auto task = std::make_unique<QueuedRun>(plugin::Ref<CpuLoadedExecutable>(this));
   task->run.context = request.context;
   task->run.transfers = std::move(device.transfers);
+  task->run.prepared = runtime::MemoryPool::Clock::now();
   TENON_RETURN_IF_ERROR(Prepare(device, task->run));
   task->Enter(client.in_flight(), request.launch_id, *device.device,
               {task->run.arguments.data(), task->run.arguments.size()},

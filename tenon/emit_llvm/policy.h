@@ -55,10 +55,8 @@ inline constexpr int kMaskCost = 16;
 /// Moves of so many lanes one by one are written out: counting them takes as long as moving them.
 inline constexpr unsigned kLanesWrittenOut = 16;
 
-/// Rows of at most so many registers are permuted by keys, not gathered from: of two registers at a time, and then one
-/// of what these give is chosen. Of narrow elements, which have no gathers, longer ones; where each register takes a
-/// permutation of its own, shorter ones.
-inline constexpr unsigned kMostTableRegisters = 4;
+/// Rows of more registers than target::kTableRegisters are permuted by keys too if their elements are narrow, which
+/// have no gathers; only shorter ones are where each register takes a permutation of its own.
 inline constexpr unsigned kMostNarrowTableRegisters = 8;
 inline constexpr unsigned kMostTableRegistersAvx2 = 2;
 

@@ -16,6 +16,9 @@ inline constexpr double kStridedMove = 12;
 inline constexpr double kNarrowLaneMove = 3;
 /// So many times as long where data say which rows: those of one vector have no line in common.
 inline constexpr double kRowsFromData = 2;
+/// Rows of at most so many registers are permuted by keys, not gathered from: of two registers at a time, and then one
+/// of what these give is chosen.
+inline constexpr int kTableRegisters = 4;
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
 /// The same where no register is left for it: with the operation that needs it, two of which a core loads at a time.

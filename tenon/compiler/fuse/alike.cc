@@ -5,7 +5,6 @@
 
 namespace tenon::compiler {
 
-/// Whether both nodes say the same, whatever their operands.
 bool Likeness::Pair(NodeId a, NodeId b) {
   const auto to = to_.try_emplace(a, b).first;
   const auto from = from_.try_emplace(b, a).first;

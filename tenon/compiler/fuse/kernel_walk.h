@@ -26,6 +26,17 @@ inline bool DifferInOffset(const SmallVector<kir::Axis, 4>& x, const SmallVector
   return x.back().terms == y.back().terms && x.back().start == y.back().start;
 }
 
+/// By how many elements a place in the buffer moves from one point of the dim to the next. Sizes are baked.
+inline int64_t ElementsAlong(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer, size_t dim) {
+  int64_t elements = 0;
+  for (size_t i = 0; i < at.size(); ++i) {
+    for (const kir::Term& t : at[i].terms) {
+      if (t.dim == dim) elements += t.coef.baked * buffer.stride[i].baked;
+    }
+  }
+  return elements;
+}
+
 /// f(stage) for every stage of a kir::Seq, const or not, those in loops included.
 template <class Seq, class F>
 void ForEachStage(Seq& seq, const F& f) {

@@ -27,17 +27,6 @@ double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
   return points;
 }
 
-/// Adds, by buffer, the stores of the steps.
-void CountStores(const kir::Seq& seq, std::vector<int64_t>& stores) {
-  for (const kir::Step& step : seq) {
-    if (const auto* loop = std::get_if<kir::Loop>(&step.is)) {
-      CountStores(loop->body, stores);
-    } else {
-      for (const kir::Store& s : std::get<kir::Stage>(step.is).stores) ++stores[s.buf];
-    }
-  }
-}
-
 }  // namespace
 
 target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
@@ -49,7 +38,9 @@ target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
   for (const kir::Node& n : k.nodes) {
     if (n.op == kir::Op::kRead) ++reads[k.reads[n.attr].buf];
   }
-  CountStores(k.seq, stores);
+  ForEachStage(k.seq, [&](const kir::Stage& stage) {
+    for (const kir::Store& s : stage.stores) ++stores[s.buf];
+  });
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::Buffer& b = k.buffers[i];
     if (b.kind == kir::BufKind::kLocal) continue;

@@ -178,15 +178,6 @@ class Model {
     return starts;
   }
 
-  static int64_t Coef(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer, int dim) {
-    int64_t coef = 0;
-    for (size_t i = 0; i < at.size(); ++i) {
-      for (const kir::Term& t : at[i].terms) {
-        if (static_cast<int>(t.dim) == dim) coef += t.coef.baked * buffer.stride[i].baked;
-      }
-    }
-    return coef;
-  }
   DimMask DimsOf(const SmallVector<kir::Axis, 4>& at) const {
     DimMask dims = 0;
     for (const kir::Axis& a : at) {
@@ -210,12 +201,12 @@ class Model {
 
   /// Whether data say which element of one row each lane takes, and registers hold that row.
   bool IsFromShortRow(const Move& m, int lane) const {
-    constexpr int kRegisters = 4;  // structural: as many as permutations of two at a time are worth
     const kir::Buffer& buffer = k_.buffers[m.buf];
     for (size_t i = 0; i < m.at->size(); ++i) {
       const kir::Axis& a = (*m.at)[i];
       if (a.start == kir::kNone || !(deps_[a.start] & Bit(static_cast<size_t>(lane)))) continue;
-      if (buffer.stride[i].baked != 1 || buffer.extent[i].baked * ByteWidth(buffer.type) > kRegisters * vector_bytes())
+      if (buffer.stride[i].baked != 1 ||
+          buffer.extent[i].baked * ByteWidth(buffer.type) > target::kTableRegisters * vector_bytes())
         return false;
     }
     return true;
@@ -248,8 +239,9 @@ class Model {
     for (const kir::Axis& a : read.at) {
       if (a.start != kir::kNone && (deps_[a.start] & Bit(static_cast<size_t>(lane)))) return false;
     }
-    return read.guard.empty() && !IsComplex(buffer.type) && std::abs(Coef(read.at, buffer, lane)) > 1 &&
-           std::abs(Coef(read.at, buffer, static_cast<int>(along))) == 1;
+    return read.guard.empty() && !IsComplex(buffer.type) &&
+           std::abs(ElementsAlong(read.at, buffer, static_cast<size_t>(lane))) > 1 &&
+           std::abs(ElementsAlong(read.at, buffer, along)) == 1;
   }
   /// Vectors of at most so many lanes along a dim, and rows along that which most reads want.
   Tiles TilesOf(int lane, int64_t lanes) const {
@@ -295,7 +287,7 @@ class Model {
     };
     std::vector<Set> sets;
     for (const Move& m : moves) {
-      const int64_t coef = lane < 0 ? 0 : Coef(*m.at, k_.buffers[m.buf], lane);
+      const int64_t coef = lane < 0 ? 0 : ElementsAlong(*m.at, k_.buffers[m.buf], static_cast<size_t>(lane));
       const double times = Times(m.dims, m.reduced, lane, lanes) * m.share * (m.store ? 1.5 : 1);
       // Of complex numbers one part moves; shuffles see the parts of all as elements.
       const DType type = k_.buffers[m.buf].type;

@@ -529,9 +529,7 @@ int64_t CodeOf(const kir::Kernel& k, const target::Target& target) {
 /// By dim, how many elements an access moves along it.
 std::vector<int64_t> MovesOf(const kir::Kernel& k, kir::Buf buf, const SmallVector<kir::Axis, 4>& at) {
   std::vector<int64_t> moves(k.dims.size(), 0);
-  for (size_t i = 0; i < at.size(); ++i) {
-    for (const kir::Term& t : at[i].terms) moves[t.dim] += t.coef.baked * k.buffers[buf].stride[i].baked;
-  }
+  for (size_t d = 0; d < moves.size(); ++d) moves[d] = ElementsAlong(at, k.buffers[buf], d);
   return moves;
 }
 
@@ -666,8 +664,9 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   if (all == 0) return false;
   std::optional<kir::Kernel> best;
   // Loops become one kernel where their short steps are written out: how rows move is no matter there.
-  const bool by_row = PointsStayApart(k) && LaneCycles(k, target) >= policy::kRowsMatterCycles;
-  const LaneCost now = LaneCostOf(k, target, by_row);
+  LaneCost now = LaneCostOf(k, target);
+  const bool by_row = PointsStayApart(k) && now.cycles >= policy::kRowsMatterCycles;
+  if (by_row) now = LaneCostOf(k, target, by_row);
   if (now.cycles <= policy::kWriteOutCycles) return false;
   double least = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);

@@ -249,9 +249,7 @@ class Expander {
     state.push_back(yes);
     mlir::Operation* joint = JointLoop(loop, state);
     const mlir::OpBuilder::InsertionGuard guard(b_);
-    mlir::Block* block = BlockOf(joint, 0);
-    Return(loc, {{block->getArguments().back()}});
-    block = BlockOf(joint, 1);
+    mlir::Block* block = BodyOf(joint);
     const std::vector<Lanes> old = ArgumentsOf(block, n, lanes);
     const Lanes around = active_;
     active_.clear();
@@ -292,9 +290,7 @@ class Expander {
     state.push_back(Any(loc, goes_on));
     mlir::Operation* joint = JointLoop(loop, state);
     const mlir::OpBuilder::InsertionGuard guard(b_);
-    mlir::Block* block = BlockOf(joint, 0);
-    Return(loc, {{block->getArguments().back()}});
-    block = BlockOf(joint, 1);
+    mlir::Block* block = BodyOf(joint);
     const std::vector<Lanes> old = ArgumentsOf(block, n, lanes);
     for (size_t i = 0; i < lanes; ++i) goes_on[i] = block->getArgument(static_cast<unsigned>(n * lanes + i));
     std::swap(active_, goes_on);
@@ -489,6 +485,13 @@ class Expander {
   mlir::Block* BlockOf(mlir::Operation* op, unsigned r) {
     const llvm::SmallVector<mlir::Location> locations(op->getNumOperands(), op->getLoc());
     return b_.createBlock(&op->getRegion(r), {}, op->getOperandTypes(), locations);
+  }
+
+  // The body of a joint loop that goes on while its last carry says so, and the insertion point in it.
+  mlir::Block* BodyOf(mlir::Operation* joint) {
+    mlir::Block* condition = BlockOf(joint, 0);
+    Return(joint->getLoc(), {{condition->getArguments().back()}});
+    return BlockOf(joint, 1);
   }
 
   // Lanes of the first n * lanes arguments, which stand as Carries has them.

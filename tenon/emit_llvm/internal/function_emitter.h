@@ -156,7 +156,7 @@ class FunctionEmitter {
     Value* lanes = nullptr;   ///< <lanes x i1>; null where no vector is made.
   };
   /// Whether a lane of the access lies inside its guards, as far as these go along the lanes; null: some lane does, or
-  /// all are near, or places that come from data decide.
+  /// all are near, or places that come from data and differ between lanes decide.
   Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
   /// A vector none of whose lanes is moved is looked for in memory all the same, at the price of hundreds where there

@@ -161,12 +161,12 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
       const int64_t lowest = group.down ? -int64_t{lane + lanes - 1} : lane;
       Value* base = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(lowest * group.stride * bytes));
-      Value* first = nullptr;  // Of the elements that exist, where some do not.
-      Value* end = nullptr;
+      Value* first = nullptr;  // Of the elements that exist, where those in front do not.
+      Value* end = nullptr;    // Behind them, where some do not exist.
       if (lanes_.mask != nullptr) {
         Value* points = b_.CreateSub(lanes_.count, I64(lane));
         // Rows that run down have their first points last.
-        first = group.down ? b_.CreateMul(b_.CreateSub(I64(lanes), points), I64(group.stride)) : I64(0);
+        if (group.down) first = b_.CreateMul(b_.CreateSub(I64(lanes), points), I64(group.stride));
         end = group.down ? I64(elements)
                          : b_.CreateAdd(b_.CreateMul(points, I64(group.stride)), I64(span + 1 - group.stride));
       }
@@ -180,7 +180,8 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
           continue;
         }
         Value* exist = FirstLanes(b_.CreateSub(end, I64(at)), lanes);
-        if (group.down) exist = b_.CreateAnd(exist, b_.CreateNot(FirstLanes(b_.CreateSub(first, I64(at)), lanes)));
+        if (first != nullptr)
+          exist = b_.CreateAnd(exist, b_.CreateNot(FirstLanes(b_.CreateSub(first, I64(at)), lanes)));
         vectors.push_back(b_.CreateMaskedLoad(vector, pointer, align, exist, llvm::Constant::getNullValue(vector)));
       }
       const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));

@@ -10,6 +10,7 @@
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/policy.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
 
@@ -54,7 +55,7 @@ std::optional<Table> TableOf(const Analysis& an, size_t read_index, DimId v, uns
   table.registers = static_cast<unsigned>(std::bit_ceil(wanted));
   const unsigned most = is_avx2      ? policy::kMostTableRegistersAvx2
                         : bytes <= 2 ? policy::kMostNarrowTableRegisters
-                                     : policy::kMostTableRegisters;
+                                     : static_cast<unsigned>(target::kTableRegisters);
   return table.registers <= most ? std::optional(table) : std::nullopt;
 }
 
