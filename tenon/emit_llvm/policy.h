@@ -60,6 +60,15 @@ inline constexpr unsigned kLanesWrittenOut = 16;
 inline constexpr unsigned kMostNarrowTableRegisters = 8;
 inline constexpr unsigned kMostTableRegistersAvx2 = 2;
 
+/// Rows at places from data: memory is asked for the one so many trips ahead where they are too short for the hardware
+/// to see the row, and long enough to wait for; what finds their place costs no more than this.
+inline constexpr int64_t kRowsAhead = 8;
+inline constexpr int64_t kLeastForeseenBytes = 256;
+inline constexpr int64_t kMostForeseenBytes = 1024;
+inline constexpr int kForesightCost = 24;
+/// With more of them in a trip the core has enough to wait for as it is.
+inline constexpr size_t kMostForeseenRows = 2;
+
 // Reductions.
 
 /// What follows the sums of a row, once for it, is done for a vector of rows at once when it costs at least so much: a

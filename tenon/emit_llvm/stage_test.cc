@@ -379,6 +379,49 @@ TEST_P(Stages, GathersAndScatters) {
   }
 }
 
+// Rows that memory is asked for before their turn, of a table larger than a core's own caches, with places of their
+// own trip and of the dims around it, and rows that are left alone: too long or too few, or of a small table.
+TEST_P(Stages, RowsAtPlacesFromDataAreForeseen) {
+  const auto kernel = [](int64_t groups, int64_t rows, int64_t table_rows, int64_t row) {
+    KernelBuilder b;
+    const DimId g = b.AddDim(Size::Of(groups)), i = b.AddDim(Size::Of(rows)), j = b.AddDim(Size::Of(row));
+    const Buf table = b.AddDense(BufKind::kArg, f32, {table_rows, row}),
+              index = b.AddDense(BufKind::kArg, s32, {groups, rows}),
+              out = b.AddDense(BufKind::kOut, f32, {groups, rows, row});
+    const Val at = b.Min(b.Max(b.Read(index, {At(g), At(i)}), b.Const(s32, 0)), b.Const(s32, table_rows - 1));
+    Stage s;
+    s.dims = {g, i, j};
+    s.stores.push_back(Put(out, {At(g), At(i), At(j)}, b.Read(table, {AtStart(at), At(j)})));
+    b.AddStage(s);
+    b.kernel().split = {3, Size::Of(1)};
+    return b.Finish();
+  };
+  const int64_t far = isa::Caches().l2_bytes / 4;
+  const std::function<bool(Buf, int64_t, uint64_t*)> places = [](Buf buffer, int64_t at, uint64_t* bits) {
+    if (buffer != 1) return false;
+    *bits = static_cast<uint64_t>(at * 7919 % 5000);
+    return true;
+  };
+  const auto foresees = [](const kir::Kernel& k) {
+    const auto text = EmitAssembly(k, {.isa = GetParam()});
+    EXPECT_TRUE(text.ok()) << text.status().ToString();
+    return text.ok() && text->find("prefetch") != std::string::npos;
+  };
+  for (const int64_t row : {64, 100, 256}) {
+    const kir::Kernel k = kernel(3, 40, far / row + 1, row);
+    EXPECT_TRUE(foresees(k)) << row;
+    for (const int64_t misalign : {0, 16, 60}) Expect(k, {.fill = places, .misalign_bytes = misalign});
+    Expect(k, {.fill = places, .indices_per_call = 777});
+    if (GetParam() == isa::IsaLevel::kSse4) continue;  // LLVM's makes all of its code.
+    const auto compiled = CompileKernel(k, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "");
+  }
+  EXPECT_FALSE(foresees(kernel(3, 40, far / 257 + 1, 257)));
+  EXPECT_FALSE(foresees(kernel(3, 15, far / 64 + 1, 64)));
+  EXPECT_FALSE(foresees(kernel(3, 40, far / 64 - 1, 64)));
+}
+
 // Guards with places from data, which all lanes share: vectors lie inside, at an edge or nowhere near, where nothing
 // is.
 TEST_P(Stages, PlacesFromDataMayLieAnywhere) {

@@ -197,6 +197,17 @@ TEST(X64Encoding, MasksAndBroadcasts) {
             "r14\nkunpckbw k1, k2, k3\n");
 }
 
+TEST(X64Encoding, Prefetches) {
+  Program p;
+  Inst m{.op = op::kPrefetch, .digit = 1, .mem_bytes = 1, .has_mem = true};
+  m.mem.base = p.Gpr(12);
+  p.Add(m);
+  m.mem.index = p.Gpr(9);
+  m.mem.disp = 64;
+  p.Add(m);
+  EXPECT_EQ(p.Text(), "prefetcht0 byte ptr [r12]\nprefetcht0 byte ptr [r12 + r9 + 64]\n");
+}
+
 TEST(X64Encoding, SpilledOperandsBecomeMemory) {
   Program p;
   p.f.frame_bytes = 128;

@@ -312,6 +312,7 @@ void FunctionEmitter::EmitOuterDims(size_t next) {
     For(
         DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); },
         [&](Value* i) {
+          PrefetchRows(dim, i, needed);
           dim_value_[dim] = i;
           Precompute(needed);
           EmitOuterDims(dim + 1u);

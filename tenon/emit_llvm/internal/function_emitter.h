@@ -284,6 +284,18 @@ class FunctionEmitter {
   Value* WantsStreaming(const kir::Store& store);
   bool StreamsAlong(const kir::Store& store, kir::DimId dim);
 
+  // --- rows that memory is asked for early (prefetch.cc)
+  struct ForeseenRow {
+    size_t access = 0;
+    std::vector<kir::Val> starts = {};  ///< Values that decide where it is.
+    int along = -1;                     ///< The dim whose elements it has; -1: it is no such row.
+  };
+  /// What one trip over `dim` reads side by side at a place from data.
+  ForeseenRow ForeseenRowOf(kir::DimId dim, size_t read);
+  /// At the beginning of a trip of the loop over `dim`, whose value is `i`: the rows that a trip further on reads at
+  /// places from data, which no hardware foresees.
+  void PrefetchRows(kir::DimId dim, Value* i, const NodeList& needed);
+
   // --- reductions (reduce.cc)
   struct Accumulators {
     const kir::Reduce* reduce = nullptr;

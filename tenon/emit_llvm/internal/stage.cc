@@ -117,6 +117,7 @@ void FunctionEmitter::ForDims(const llvm::SmallVector<DimId, 4>& dims, size_t ne
   For(
       DimLow(dim), DimHigh(dim), I64(1), carried, [&] { Precompute(needed); },
       [&](Value* i) {
+        PrefetchRows(dim, i, needed);
         dim_value_[dim] = i;
         if (next + 1 < dims.size()) Precompute(needed);
         ForDims(dims, next + 1, needed, carried, body);

@@ -75,6 +75,7 @@ constexpr Op kMovzx8 = Legacy(1, 0, 0, 0xb6), kMovzx16 = Legacy(1, 0, 0, 0xb7), 
 constexpr Op kMovsxd = Legacy(0, 0, 1, 0x63);
 constexpr Op kLea = Legacy(0, 0, 1, 0x8d), kTest = Legacy(0, 0, 1, 0x85), kTest32 = Legacy(0, 0, 0, 0x85);
 constexpr Op kSfence = Legacy(1, 0, 0, 0xae);
+constexpr Op kPrefetch = Legacy(1, 0, 0, 0x18);
 
 // Condition codes.
 constexpr uint8_t kBelow = 2, kAboveEqual = 3, kEqual = 4, kNotEqual = 5, kBelowEqual = 6, kAbove = 7, kLess = 12,

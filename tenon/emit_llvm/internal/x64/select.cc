@@ -328,6 +328,7 @@ void Selector::MarkAddresses() {
       if (auto* load = dyn_cast<llvm::LoadInst>(&inst)) address = load->getPointerOperand();
       if (auto* store = dyn_cast<llvm::StoreInst>(&inst)) address = store->getPointerOperand();
       if (auto* call = dyn_cast<llvm::IntrinsicInst>(&inst)) {
+        if (call->getIntrinsicID() == llvm::Intrinsic::prefetch) address = call->getArgOperand(0);
         if (call->getIntrinsicID() == llvm::Intrinsic::masked_load) address = call->getArgOperand(0);
         if (call->getIntrinsicID() == llvm::Intrinsic::masked_store) address = call->getArgOperand(1);
         if (call->getIntrinsicID() == llvm::Intrinsic::masked_gather) address = call->getArgOperand(0);

@@ -26,6 +26,12 @@ void Selector::VisitCall(const llvm::CallInst& inst) {
     Add({.op = op::kSfence, .digit = 7});
     return;
   }
+  if (id == llvm::Intrinsic::prefetch) {
+    Inst m{.op = op::kPrefetch, .digit = 1};  // into all levels of the cache
+    SetMem(m, call->getArgOperand(0), 1);
+    Add(m);
+    return;
+  }
   if (id == llvm::Intrinsic::masked_store) return VisitMaskedStore(*call);
   if (id == llvm::Intrinsic::masked_scatter) return VisitScatter(*call);
   if (id == llvm::Intrinsic::vector_reduce_or) {
