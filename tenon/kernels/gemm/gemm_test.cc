@@ -117,15 +117,19 @@ TEST_P(GemmTest, Batches) {
 TEST_P(GemmTest, VectorTimesMatrixNearAndFar) {
   for (const Case& t :
        {Case{.m = 1, .n = 300, .k = 300}, Case{.m = 1, .n = 784, .k = 515}, Case{.m = 1, .n = 1055, .k = 700},
-        Case{.m = 1, .n = 1040, .k = 4100}, Case{.m = 1, .n = 1557, .k = 2900, .accumulate = true}}) {
+        Case{.m = 1, .n = 1040, .k = 4100}, Case{.m = 1, .n = 1557, .k = 2900, .accumulate = true},
+        Case{.m = 1, .n = 8230, .k = 520, .b = Layout::kPaddedRows, .accumulate = true},
+        Case{.m = 1, .n = 515, .k = 1030, .c = Layout::kScattered, .batch = 8},
+        Case{.m = 1600, .n = 1, .k = 2620, .a = Layout::kCols, .c = Layout::kReversed},
+        Case{.m = 16397, .n = 1, .k = 257}}) {
     Check(t, GetParam(), 2);
   }
 }
 
 TEST_P(GemmTest, BitsDoNotDependOnThreads) {
-  for (const Case& t :
-       {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33}, Case{.m = 900, .n = 1, .k = 1000},
-        Case{.m = 1, .n = 3000, .k = 500}, Case{.m = 90, .n = 80, .k = 70, .batch = 9}}) {
+  for (const Case& t : {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33},
+                        Case{.m = 900, .n = 1, .k = 1000}, Case{.m = 1, .n = 3000, .k = 500},
+                        Case{.m = 1, .n = 3000, .k = 1500}, Case{.m = 90, .n = 80, .k = 70, .batch = 9}}) {
     Operands one(t);
     ASSERT_TRUE(Gemm(one.s, {one.a.data(), one.b.data(), one.c.data()}, {}, PoolOf(1), GetParam()).ok());
     for (int threads : {2, 3, 8}) {
@@ -218,9 +222,9 @@ void AddPosition(void* context, const GemmTile& tile) {
 }
 
 TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
-  for (Case t :
-       {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 200, .n = 420, .k = 600}, Case{.m = 90, .n = 1, .k = 100},
-        Case{.m = 1, .n = 90, .k = 100}, Case{.m = 12, .n = 13, .k = 0}, Case{.m = 40, .n = 41, .k = 42, .batch = 5}}) {
+  for (Case t : {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 200, .n = 420, .k = 600}, Case{.m = 90, .n = 1, .k = 100},
+                 Case{.m = 1, .n = 90, .k = 100}, Case{.m = 1, .n = 8200, .k = 520}, Case{.m = 12, .n = 13, .k = 0},
+                 Case{.m = 40, .n = 41, .k = 42, .batch = 5}}) {
     for (Layout c : {Layout::kRows, Layout::kCols, Layout::kScattered}) {
       t.c = c;
       Operands plain(t), finished(t);

@@ -30,15 +30,11 @@ class Gemv {
   }
 
   Status Run() {
-    constexpr double kBytesPerNs = 20;
-    const int64_t task_rows = RowsPerTask();
-    const int64_t tasks = CeilDiv(rows_, task_rows);
-    const double bytes =
-        4.0 * static_cast<double>(rows_) * static_cast<double>(s_.k) * static_cast<double>(s_.batch_count());
-    p_.pool->ParallelFor(tasks * s_.batch_count(), static_cast<int64_t>(bytes / kBytesPerNs), [&](int64_t i) {
-      const int64_t row0 = i % tasks * task_rows;
-      RunTask(i / tasks, row0, std::min(task_rows, rows_ - row0));
-    });
+    if (goes_by_groups()) {
+      RunGroups();
+    } else {
+      RunRows();
+    }
     if (out_of_memory_.load(std::memory_order_relaxed)) {
       return ResourceExhausted("gemm: no memory for buffers: " + ToString(s_));
     }
@@ -46,6 +42,51 @@ class Gemv {
   }
 
  private:
+  static constexpr double kBytesPerNs = 20;
+  int64_t NsOf(double floats) const {
+    return static_cast<int64_t>(4 * floats * static_cast<double>(s_.batch_count()) / kBytesPerNs);
+  }
+  double matrix_floats() const { return static_cast<double>(rows_) * static_cast<double>(s_.k); }
+
+  void RunRows() {
+    const int64_t task_rows = RowsPerTask();
+    const int64_t tasks = CeilDiv(rows_, task_rows);
+    p_.pool->ParallelFor(tasks * s_.batch_count(), NsOf(matrix_floats()), [&](int64_t i) {
+      const int64_t row0 = i % tasks * task_rows;
+      RunTask(i / tasks, row0, std::min(task_rows, rows_ - row0));
+    });
+  }
+
+  // Of adjacent rows whose matrix comes from memory: long runs of it, and lanes that stay in L1. What the groups make
+  // of them is put together when all are done.
+  void RunGroups() {
+    constexpr int64_t kMostRows = 8192, kLine = 16;
+    const int64_t blocks = CeilDiv(rows_, kMostRows), block = CeilDiv(CeilDiv(rows_, blocks), kLine) * kLine;
+    const int64_t apart = GemvLanesApart(rows_), batch_floats = kGemvGroups * apart;
+    const Scratch all(static_cast<size_t>(s_.batch_count() * batch_floats) * sizeof(float));
+    if (all.data() == nullptr) return out_of_memory_.store(true, std::memory_order_relaxed);
+    p_.pool->ParallelFor(s_.batch_count() * blocks * kGemvGroups, NsOf(matrix_floats()), [&](int64_t i) {
+      const int64_t group = i % kGemvGroups, r = i / kGemvGroups % blocks * block, batch = i / kGemvGroups / blocks;
+      const BatchOffsets offsets = OffsetsOf(s_, batch);
+      const int64_t rows = std::min(block, rows_ - r);
+      const Scratch sums(static_cast<size_t>(kGemvGroupLanes * GemvLanesApart(rows)) * sizeof(float));
+      Scratch gathered;
+      const float* x = VectorOf(batch, offsets, gathered);
+      if (x == nullptr || sums.data() == nullptr) return out_of_memory_.store(true, std::memory_order_relaxed);
+      const float* const m = matrix_ + (row_vector_ ? offsets.b : offsets.a) + r;
+      p_.kernel->dot_group(m, k_stride_, x, s_.k, static_cast<int>(group), static_cast<int>(rows), sums.floats());
+      std::memcpy(all.floats() + batch * batch_floats + group * apart + r, sums.floats(),
+                  static_cast<size_t>(rows) * sizeof(float));
+    });
+    if (out_of_memory_.load(std::memory_order_relaxed)) return;
+    p_.pool->ParallelFor(s_.batch_count() * blocks, NsOf(static_cast<double>(batch_floats)), [&](int64_t i) {
+      const int64_t batch = i / blocks, r = i % blocks * block, rows = std::min(block, rows_ - r);
+      float* const out = static_cast<float*>(p_.operands.c) + OffsetsOf(s_, batch).c + r * y_stride_;
+      p_.kernel->reduce_groups(all.floats() + batch * batch_floats + r, apart, rows, s_.accumulate, out, y_stride_);
+      Finish(batch, r, rows, out);
+    });
+  }
+
   // k is never divided: the order of a sum must not depend on it.
   int64_t RowsPerTask() const {
     constexpr int64_t kTaskFloats = 64 << 10;
@@ -74,6 +115,11 @@ class Gemv {
   bool goes_by_lanes() const {
     constexpr int64_t kShortLane = 8, kFewRows = 16;
     return matrix_bytes() <= kCloseBytes && (s_.k <= kShortLane * kGemvLanes || rows_ <= kFewRows);
+  }
+  // Whether the lanes have enough products each, and runs of the matrix are long enough.
+  bool goes_by_groups() const {
+    constexpr int64_t kLeastProducts = 8, kLeastRows = 512;
+    return adjacent_rows() && place() == Place::kFar && s_.k >= kLeastProducts * kGemvLanes && rows_ >= kLeastRows;
   }
   bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }
   const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
@@ -119,8 +165,11 @@ class Gemv {
       if (!RunStaged(batch, r, m, count, x, lanes.floats())) return;
       p_.kernel->reduce_rows(lanes.floats(), count, s_.accumulate, out, y_stride_);
     }
+    Finish(batch, row0, rows, y + row0 * y_stride_);
+  }
+
+  void Finish(int64_t batch, int64_t row0, int64_t rows, float* first) {
     if (!p_.hooks.finish) return;
-    float* const first = y + row0 * y_stride_;
     if (row_vector_) {
       ShowTile(p_, p_.hooks.finish, {batch, 0, row0, 1, rows, first, s_.c_row_stride, s_.c_col_stride});
     } else {

@@ -32,8 +32,10 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .dot_tree = DotTreeF32,
+    .dot_group = DotGroupF32,
     .reduce_rows = ReduceRowsF32,
     .reduce_cols = ReduceColsF32,
+    .reduce_groups = ReduceGroupsF32,
 };
 
 extern const GemmKernel gemm_bf16_6x16_avx2 = {

@@ -3,12 +3,15 @@
 // The f32 matrix-vector loops over `Vec` of the including x86_*.cc, in the order GemmOrder::kLanes64.
 
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/kernels/gemm/internal/kernel.h"
 
 namespace {
 
 using tenon::kernels::internal::GemvLanesApart;
+using tenon::kernels::internal::kGemvGroupLanes;
+using tenon::kernels::internal::kGemvGroups;
 using tenon::kernels::internal::kGemvLanes;
 using tenon::kernels::internal::kGemvRows;
 using tenon::kernels::internal::Place;
@@ -138,16 +141,17 @@ void DotWholeRows(const float* a, int64_t row_stride, const float* x, int64_t k,
   }
 }
 
-template <int kRows, int kAhead>
+// The rows of each part follow one another, where they lie together as one long run of memory.
+template <int kParts, int kAhead>
 void DotWholeBy(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
                 int64_t y_stride) {
-  int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) {
-    DotWholeRows<kRows, kAhead>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
+  const int64_t part = rows / kParts;
+  for (int64_t r = 0; r < part; ++r) {
+    DotWholeRows<kParts, kAhead>(a + r * row_stride, part * row_stride, x, k, accumulate, y + r * y_stride,
+                                 part * y_stride);
   }
-  for (; r < rows; ++r) {
+  for (int64_t r = part * kParts; r < rows; ++r)
     DotWholeRows<1, kAhead>(a + r * row_stride, row_stride, x, k, accumulate, y + r * y_stride, y_stride);
-  }
 }
 
 // The hardware fetches several rows at once better than one; it needs help where vectors lie across lines.
@@ -227,21 +231,52 @@ void ReduceRowsF32(const float* lanes, int rows, bool accumulate, float* y, int6
   }
 }
 
-void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) {
-  const int64_t apart = GemvLanesApart(rows);
-  for (int r = 0; r < rows; r += Vec::kLanes) {
-    Vec::Reg v[kGemvLanes / 2];
-    for (int i = 0; i < kGemvLanes / 2; ++i) {
-      v[i] = Vec::Add(Vec::Load(lanes + i * apart + r), Vec::Load(lanes + (i + kGemvLanes / 2) * apart + r));
-    }
-    for (int half = kGemvLanes / 4; half > 0; half /= 2) {
+// kSums sums of each of `rows` adjacent rows, `apart` floats from one sum to the next.
+template <int kSums>
+void ReduceAdjacent(const float* sums, int64_t apart, int64_t rows, bool accumulate, float* y, int64_t y_stride) {
+  for (int64_t r = 0; r < rows; r += Vec::kLanes) {
+    Vec::Reg v[kSums / 2];
+    for (int i = 0; i < kSums / 2; ++i)
+      v[i] = Vec::Add(Vec::Load(sums + i * apart + r), Vec::Load(sums + (i + kSums / 2) * apart + r));
+    for (int half = kSums / 4; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) v[i] = Vec::Add(v[i], v[i + half]);
     }
-    alignas(64) float sums[Vec::kLanes];
-    Vec::Store(sums, v[0]);
+    alignas(64) float all[Vec::kLanes];
+    Vec::Store(all, v[0]);
     for (int i = 0; i < Vec::kLanes && r + i < rows; ++i) {
       float& out = y[(r + i) * y_stride];
-      out = accumulate ? out + sums[i] : sums[i];
+      out = accumulate ? out + all[i] : all[i];
+    }
+  }
+}
+
+void ReduceColsF32(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) {
+  ReduceAdjacent<kGemvLanes>(lanes, GemvLanesApart(rows), rows, accumulate, y, y_stride);
+}
+
+void ReduceGroupsF32(const float* sums, int64_t apart, int64_t rows, bool accumulate, float* y, int64_t y_stride) {
+  ReduceAdjacent<kGemvGroups>(sums, apart, rows, accumulate, y, y_stride);
+}
+
+// One lane after the other, so that each is in the nearest cache while columns of the matrix, which are far apart, come
+// by, several at once.
+void DotGroupF32(const float* a, int64_t k_stride, const float* x, int64_t k, int group, int rows, float* sums) {
+  constexpr int kColumns = 8;
+  const int64_t apart = GemvLanesApart(rows), step = kGemvLanes * k_stride;
+  std::memset(sums, 0, static_cast<size_t>(kGemvGroupLanes * apart) * sizeof(float));
+  for (int i = 0; i < kGemvGroupLanes; ++i) {
+    float* const lane = sums + i * apart;
+    int64_t p = group + i * kGemvGroups;
+    for (; p + (kColumns - 1) * kGemvLanes < k; p += kColumns * kGemvLanes)
+      DotLane<kColumns, false>(a + p * k_stride, step, k_stride, x + p, rows, lane);
+    for (; p < k; p += kGemvLanes) DotLane<1, false>(a + p * k_stride, step, k_stride, x + p, rows, lane);
+  }
+  for (int half = kGemvGroupLanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) {
+      for (int r = 0; r < rows; r += Vec::kLanes) {
+        float* const to = sums + i * apart + r;
+        Vec::Store(to, Vec::Add(Vec::Load(to), Vec::Load(to + half * apart)));
+      }
     }
   }
 }

@@ -77,6 +77,8 @@ inline constexpr int kGemvRows = 64;
 /// The same for dot_cols; more, because only rows are adjacent in memory there. The 64 lanes of them are to stay in a
 /// small second-level cache.
 inline constexpr int kGemvAdjacentRows = 512;
+/// Groups of these lanes: those of one are a power of two apart, so that the tree adds them to one sum first.
+inline constexpr int kGemvGroups = 16, kGemvGroupLanes = kGemvLanes / kGemvGroups;
 /// Floats from one lane of so many adjacent rows to the next: whole vectors of the widest kind, close together.
 inline constexpr int64_t GemvLanesApart(int64_t rows) { return (rows + 15) / 16 * 16; }
 
@@ -150,9 +152,17 @@ struct GemmKernel {
   /// read far apart.
   void (*dot_tree)(const float* a, int64_t k_stride, const float* x, int64_t k, int64_t rows, bool accumulate, float* y,
                    int64_t y_stride) = nullptr;
+  /// For matrices in memory: sums[r] = the tree over the lanes group, group + kGemvGroups ... of the dot products of
+  /// adjacent rows, as many as leave a row of the matrix in the nearest cache. `sums` has room for kGemvGroupLanes
+  /// times GemvLanesApart(rows).
+  void (*dot_group)(const float* a, int64_t k_stride, const float* x, int64_t k, int group, int rows,
+                    float* sums) = nullptr;
   /// y[r * y_stride] (+)= the tree over the lanes, laid out as by dot_rows and dot_cols.
   void (*reduce_rows)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
   void (*reduce_cols)(const float* lanes, int rows, bool accumulate, float* y, int64_t y_stride) = nullptr;
+  /// The same over the groups: group g of row r at sums[g * apart + r], up to whole vectors of rows.
+  void (*reduce_groups)(const float* sums, int64_t apart, int64_t rows, bool accumulate, float* y,
+                        int64_t y_stride) = nullptr;
 };
 
 #define TENON_GEMM(level, extra, name, operand, sum, mr, nr, consistent) extern const GemmKernel name;
