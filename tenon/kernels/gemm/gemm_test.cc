@@ -119,9 +119,10 @@ TEST_P(GemmTest, VectorTimesMatrixNearAndFar) {
        {Case{.m = 1, .n = 300, .k = 300}, Case{.m = 1, .n = 784, .k = 515}, Case{.m = 1, .n = 1055, .k = 700},
         Case{.m = 1, .n = 1040, .k = 4100}, Case{.m = 1, .n = 1557, .k = 2900, .accumulate = true},
         Case{.m = 1, .n = 8230, .k = 520, .b = Layout::kPaddedRows, .accumulate = true},
-        Case{.m = 1, .n = 515, .k = 1030, .c = Layout::kScattered, .batch = 8},
+        Case{.m = 1, .n = 515, .k = 1030, .c = Layout::kScattered, .batch = 8}, Case{.m = 1, .n = 11000, .k = 470},
         Case{.m = 1600, .n = 1, .k = 2620, .a = Layout::kCols, .c = Layout::kReversed},
-        Case{.m = 16397, .n = 1, .k = 257}}) {
+        Case{.m = 16397, .n = 1, .k = 257}, Case{.m = 55, .n = 1, .k = 18}, Case{.m = 55, .n = 1, .k = 35},
+        Case{.m = 55, .n = 1, .k = 61}}) {
     Check(t, GetParam(), 2);
   }
 }

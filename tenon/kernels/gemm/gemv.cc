@@ -118,7 +118,7 @@ class Gemv {
   }
   // Whether the lanes have enough products each, and runs of the matrix are long enough.
   bool goes_by_groups() const {
-    constexpr int64_t kLeastProducts = 8, kLeastRows = 512;
+    constexpr int64_t kLeastProducts = 4, kLeastRows = 512;
     return adjacent_rows() && place() == Place::kFar && s_.k >= kLeastProducts * kGemvLanes && rows_ >= kLeastRows;
   }
   bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }

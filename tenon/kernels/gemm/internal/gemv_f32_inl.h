@@ -261,15 +261,18 @@ void ReduceGroupsF32(const float* sums, int64_t apart, int64_t rows, bool accumu
 // One lane after the other, so that each is in the nearest cache while columns of the matrix, which are far apart, come
 // by, several at once.
 void DotGroupF32(const float* a, int64_t k_stride, const float* x, int64_t k, int group, int rows, float* sums) {
-  constexpr int kColumns = 8;
   const int64_t apart = GemvLanesApart(rows), step = kGemvLanes * k_stride;
   std::memset(sums, 0, static_cast<size_t>(kGemvGroupLanes * apart) * sizeof(float));
   for (int i = 0; i < kGemvGroupLanes; ++i) {
-    float* const lane = sums + i * apart;
     int64_t p = group + i * kGemvGroups;
-    for (; p + (kColumns - 1) * kGemvLanes < k; p += kColumns * kGemvLanes)
-      DotLane<kColumns, false>(a + p * k_stride, step, k_stride, x + p, rows, lane);
-    for (; p < k; p += kGemvLanes) DotLane<1, false>(a + p * k_stride, step, k_stride, x + p, rows, lane);
+    const auto columns = [&]<int kColumns>() {
+      for (; p + (kColumns - 1) * kGemvLanes < k; p += kColumns * kGemvLanes)
+        DotLane<kColumns, false>(a + p * k_stride, step, k_stride, x + p, rows, sums + i * apart);
+    };
+    columns.template operator()<8>();
+    columns.template operator()<4>();
+    columns.template operator()<2>();
+    columns.template operator()<1>();
   }
   for (int half = kGemvGroupLanes / 2; half > 0; half /= 2) {
     for (int i = 0; i < half; ++i) {
@@ -419,7 +422,7 @@ inline void DotShortTurned(const float* a, int64_t row_stride, const float* x, i
 #pragma clang loop unroll(full)
     for (int q = 0; q < kLanes; ++q) acc = Vec::Fma(square[q], Vec::Broadcast(x + p + q), acc);
   }
-  if (p < k) {
+  if (k - p > kLanes / 4) {
     const Vec::Mask mask = Vec::First(static_cast<int>(k - p));
 #pragma clang loop unroll(full)
     for (int r = 0; r < kLanes; ++r) square[r] = Vec::LoadFirst(a + r * row_stride + p, mask);
@@ -427,6 +430,14 @@ inline void DotShortTurned(const float* a, int64_t row_stride, const float* x, i
 #pragma clang loop unroll(full)
     for (int q = 0; q < kLanes; ++q) {
       if (p + q < k) acc = Vec::Fma(square[q], Vec::Broadcast(x + p + q), acc);
+    }
+  } else {
+    // Few columns are sooner brought together one by one.
+    for (; p < k; ++p) {
+      alignas(64) float column[kLanes];
+#pragma clang loop unroll(full)
+      for (int r = 0; r < kLanes; ++r) column[r] = a[r * row_stride + p];
+      acc = Vec::Fma(Vec::Load(column), Vec::Broadcast(x + p), acc);
     }
   }
   Vec::Store(sums, acc);
