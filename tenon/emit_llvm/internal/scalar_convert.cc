@@ -79,16 +79,23 @@ Value* ScalarLowering::Convert(DType from, DType to, Value* x) {
   }
   if (IsFloat(from)) {
     if (!IsFloat(to)) {
-      const llvm::Intrinsic::ID id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-      llvm::Type* type = IntOf(x, 8 * static_cast<unsigned>(ByteWidth(to)));
-      Value* v = b_.CreateIntrinsic(id, {type, x->getType()}, {x});
-      // Integers of fewer bits than a byte are at the byte's ends what they are at their own.
       const int bits = DTypeBits(to);
-      if (bits >= 8) return v;
-      if (!IsSigned(to)) return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v, Int(v, (uint64_t{1} << bits) - 1));
-      const int64_t most = (int64_t{1} << (bits - 1)) - 1;
-      v = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, Int(v, static_cast<uint64_t>(most)));
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, Int(v, static_cast<uint64_t>(-most - 1)));
+      const unsigned bytes = static_cast<unsigned>(ByteWidth(to));
+      // Of doubles there are instructions for 32 bits at least.
+      const bool by_32 = from == DType::kF64 && bytes < 4;
+      const bool as_signed = IsSigned(to) || by_32;
+      const llvm::Intrinsic::ID id = as_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+      Value* v = b_.CreateIntrinsic(id, {IntOf(x, by_32 ? 32 : 8 * bytes), x->getType()}, {x});
+      if (bits == 8 * static_cast<int>(bytes) && !by_32) return v;
+      // Integers of fewer bits are at the wider one's ends what they are at their own.
+      const int64_t most = (int64_t{1} << (IsSigned(to) ? bits - 1 : bits)) - 1;
+      const int64_t least = IsSigned(to) ? -most - 1 : 0;
+      const auto bound = [&](llvm::Intrinsic::ID which, int64_t by) {
+        v = b_.CreateBinaryIntrinsic(which, v, Int(v, static_cast<uint64_t>(by)));
+      };
+      bound(as_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, most);
+      if (as_signed) bound(llvm::Intrinsic::smax, least);
+      return b_.CreateTrunc(v, IntOf(x, 8 * bytes));
     }
     if (to == DType::kF64) return b_.CreateFPExt(x, Shaped(b_.getDoubleTy(), x));
     if (to == DType::kF32) return from == DType::kF64 ? b_.CreateFPTrunc(x, Shaped(b_.getFloatTy(), x)) : x;

@@ -45,7 +45,7 @@ bool HasNone(const Instruction& inst, bool avx2) {
     case Instruction::SIToFP:
     case Instruction::UIToFP: {
       const unsigned from = inst.getOperand(0)->getType()->getScalarSizeInBits();
-      return from == 64 && (avx2 || bits == 32);
+      return from == 64 && avx2;
     }
     case Instruction::FPToSI:
     case Instruction::FPToUI: {

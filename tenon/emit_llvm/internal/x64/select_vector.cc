@@ -650,7 +650,7 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
   const bool narrows = from.bits == 2 * to.bits && from.bits == 64;
   if (narrows && (from.parts == 1 || from.parts == 2 * to.parts) &&
       (opcode == Instruction::Trunc || opcode == Instruction::FPTrunc || opcode == Instruction::FPToSI ||
-       opcode == Instruction::FPToUI)) {
+       opcode == Instruction::FPToUI || opcode == Instruction::SIToFP || opcode == Instruction::UIToFP)) {
     const auto narrow = [&](Reg r, Reg result) {
       if (opcode == Instruction::Trunc) {
         Add({.op = op::Evex(2, 2, 0, 0x35),
@@ -663,6 +663,8 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
         RmTo(result,
              opcode == Instruction::FPToUI   ? op::Evex(1, 0, 1, 0x78)
              : opcode == Instruction::FPToSI ? op::Evex(1, 1, 1, 0xe6)
+             : opcode == Instruction::SIToFP ? op::Evex(1, 0, 1, 0x5b)
+             : opcode == Instruction::UIToFP ? op::Evex(1, 3, 1, 0x7a)
                                              : op::Evex(1, 1, 1, 0x5a),
              from.len, r, from.part_bytes());
       }
