@@ -20,8 +20,18 @@ struct Loop {
 // What starts a loop takes longer than so few of its steps.
 constexpr int64_t kShortLoop = 4;
 constexpr int64_t kNearBytes = 32 << 10;
+constexpr int64_t kLineBytes = 64;
+// So many lines and what is beside them stay in the nearest cache.
+constexpr int64_t kLinesHeld = 128;
 
 int64_t Reach(const Loop& loop) { return loop.extent * (std::abs(loop.to) + std::abs(loop.from)); }
+
+/// Whether steps of the outer loop go back to lines that the inner one has long left.
+bool ComesBack(const Loop& outer, const Loop& inner) {
+  if (inner.extent <= kLinesHeld || Reach(inner) <= kNearBytes) return false;
+  return std::min(std::abs(outer.to), std::abs(outer.from)) < kLineBytes &&
+         std::max(std::abs(inner.to), std::abs(inner.from)) >= kLineBytes;
+}
 
 template <class T>
 void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
@@ -38,6 +48,13 @@ void CopyRow(std::byte* to, const std::byte* from, const Loop& loop) {
   }
 }
 
+struct Bytes16 {
+  uint64_t words[2];
+};
+struct Bytes32 {
+  uint64_t words[4];
+};
+
 /// Runs of more bytes than a Half, and of two at most: the first and the last ones, which may overlap.
 template <class Half>
 void CopyShortRuns(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
@@ -51,13 +68,6 @@ void CopyShortRuns(std::byte* to, const std::byte* from, const Loop& loop, int64
   }
 }
 
-struct Bytes16 {
-  uint64_t words[2];
-};
-struct Bytes32 {
-  uint64_t words[4];
-};
-
 void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
   switch (bytes) {
     case 1:
@@ -68,6 +78,10 @@ void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t b
       return CopyRow<uint32_t>(to, from, loop);
     case 8:
       return CopyRow<uint64_t>(to, from, loop);
+    case 16:
+      return CopyRow<Bytes16>(to, from, loop);
+    case 32:
+      return CopyRow<Bytes32>(to, from, loop);
     default:
       if (bytes < 4) return CopyShortRuns<uint16_t>(to, from, loop, bytes);
       if (bytes < 8) return CopyShortRuns<uint32_t>(to, from, loop, bytes);
@@ -85,6 +99,17 @@ void CopyLoops(std::byte* to, const std::byte* from, std::span<const Loop> loops
     return;
   }
   if (loops.size() == 1) return CopyInner(to, from, loops[0], bytes);
+  if (loops.size() == 2 && ComesBack(loops[0], loops[1])) {
+    // A piece of the inner loop at a time.
+    for (int64_t first = 0; first < loops[1].extent; first += kLinesHeld) {
+      const Loop piece{std::min(kLinesHeld, loops[1].extent - first), loops[1].to, loops[1].from};
+      std::byte* const piece_to = to + first * piece.to;
+      const std::byte* const piece_from = from + first * piece.from;
+      for (int64_t i = 0; i < loops[0].extent; ++i)
+        CopyInner(piece_to + i * loops[0].to, piece_from + i * loops[0].from, piece, bytes);
+    }
+    return;
+  }
   for (int64_t i = 0; i < loops[0].extent; ++i) {
     CopyLoops(to + i * loops[0].to, from + i * loops[0].from, loops.subspan(1), bytes);
   }

@@ -46,6 +46,30 @@ TEST(StridedCopy, EveryElementSizeAndRank) {
   }
 }
 
+TEST(StridedCopy, TurnsLongRowsInPieces) {
+  for (const int64_t bytes : {1, 3, 4, 8, 16, 24, 32}) {
+    const int64_t rows = 700, cols = 67;
+    const int64_t dims[] = {2, cols, rows};
+    const int64_t to_strides[] = {rows * cols * bytes, rows * bytes, bytes};
+    const int64_t from_strides[] = {rows * cols * bytes, bytes, cols * bytes};
+    std::vector<uint8_t> from(static_cast<size_t>(2 * rows * cols * bytes)), to(from.size());
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
+    StridedCopy(to.data(), to_strides, from.data(), from_strides, dims, bytes);
+    int64_t wrong = 0;
+    for (int64_t m = 0; m < 2; ++m) {
+      for (int64_t c = 0; c < cols; ++c) {
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t byte = 0; byte < bytes; ++byte) {
+            wrong += to[static_cast<size_t>(((m * cols + c) * rows + r) * bytes + byte)] !=
+                     from[static_cast<size_t>(((m * rows + r) * cols + c) * bytes + byte)];
+          }
+        }
+      }
+    }
+    EXPECT_EQ(wrong, 0) << bytes;
+  }
+}
+
 TEST(StridedCopy, EmptyAndScalar) {
   int32_t from = 7, to = 0;
   StridedCopy(&to, {}, &from, {}, {}, 4);
