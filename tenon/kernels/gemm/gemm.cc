@@ -130,6 +130,11 @@ std::vector<int64_t> DepthInWords(const GemmKernel& kernel, const std::vector<in
   return words;
 }
 
+// Whether it goes to RunFew, as it stands.
+bool IsFew(const Settled& p) {
+  return p.kernel->dot_few != nullptr && !p.hooked.pack_a && !p.hooked.pack_b && IsMatrixWithFew(p.s);
+}
+
 // Whether rows of C^T make better vectors. Hooks are laid out for one way, so their products go the way of C.
 bool RunsTransposed(const Settled& p) {
   constexpr double kMargin = 1.1;
@@ -154,8 +159,17 @@ Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmH
   for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = SignedTwin(*type);
   p.way = Way::kGemv;
   if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr && !hooked.in_chains) return p;
-  p.way = Way::kBlocked;
   const GemmPlaces* const places = hooked.a_places ? hooked.a_places.get() : hooked.b_places.get();
+  if (places == nullptr) {
+    Settled turned = p;
+    Transpose(turned);
+    for (Settled* few : {&p, &turned}) {
+      if (!IsFew(*few)) continue;
+      few->way = Way::kFew;
+      return *few;
+    }
+  }
+  p.way = Way::kBlocked;
   if (places != nullptr) {
     p.depth = DepthInWords(kernel, places->depth);
     p.depth_lines = LinesOf(p);
@@ -207,6 +221,8 @@ Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threa
       return OkStatus();
     case Settled::Way::kGemv:
       return RunGemv(p);
+    case Settled::Way::kFew:
+      return RunFew(p);
     case Settled::Way::kBlocked:
       return RunBlocked(p);
   }
@@ -238,6 +254,7 @@ Result<BoundGemm> BoundGemm::Create(const GemmSignature& s, const GemmHookSet& h
 }
 
 double BoundGemm::EstimateCycles() const {
+  if (form_->settled.way == internal::Settled::Way::kFew) return internal::FewCycles(form_->settled.s);
   if (form_->settled.way != internal::Settled::Way::kBlocked) return 0;
   const double matrix = internal::kMatrixCycles + internal::PassesOf(form_->settled);
   return static_cast<double>(form_->settled.s.batch_count()) * matrix;

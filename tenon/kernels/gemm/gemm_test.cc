@@ -127,6 +127,24 @@ TEST_P(GemmTest, VectorTimesMatrixNearAndFar) {
   }
 }
 
+// A matrix as it lies and a few vectors, on either side and in any layout; its rows and their elements are not whole
+// squares.
+TEST_P(GemmTest, MatrixTimesFewVectors) {
+  for (int64_t count = 2; count <= 9; ++count) {
+    for (const auto& [rows, depth] : {std::pair<int64_t, int64_t>{16, 32}, {17, 33}, {53, 71}, {100, 46}, {700, 130}}) {
+      for (Layout c : {Layout::kRows, Layout::kCols, Layout::kScattered}) {
+        const bool add = rows == 53;
+        Check({.m = rows, .n = count, .k = depth, .b = c, .c = c, .accumulate = add}, GetParam(), 2);
+        Check({.m = rows, .n = count, .k = depth, .a = Layout::kReversed, .c = c, .batch = 3}, GetParam(), 2);
+        Check({.m = count, .n = rows, .k = depth, .b = Layout::kCols, .c = c, .batch = 2, .accumulate = add},
+              GetParam(), 2);
+      }
+    }
+  }
+  for (const int64_t count : {3, 9, 13, 16, 17})
+    Check({.m = 2000, .n = count, .k = 1100, .accumulate = count == 9}, GetParam(), 2);
+}
+
 TEST_P(GemmTest, BitsDoNotDependOnThreads) {
   for (const Case& t : {Case{.m = 190, .n = 700, .k = 400}, Case{.m = 5000, .n = 12, .k = 33},
                         Case{.m = 900, .n = 1, .k = 1000}, Case{.m = 1, .n = 3000, .k = 500},
@@ -224,7 +242,8 @@ void AddPosition(void* context, const GemmTile& tile) {
 
 TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
   for (Case t : {Case{.m = 33, .n = 70, .k = 20}, Case{.m = 200, .n = 420, .k = 600}, Case{.m = 90, .n = 1, .k = 100},
-                 Case{.m = 1, .n = 90, .k = 100}, Case{.m = 1, .n = 8200, .k = 520}, Case{.m = 12, .n = 13, .k = 0},
+                 Case{.m = 1, .n = 90, .k = 100}, Case{.m = 1, .n = 8200, .k = 520}, Case{.m = 1300, .n = 4, .k = 100},
+                 Case{.m = 5, .n = 90, .k = 100, .b = Layout::kCols, .batch = 2}, Case{.m = 12, .n = 13, .k = 0},
                  Case{.m = 40, .n = 41, .k = 42, .batch = 5}}) {
     for (Layout c : {Layout::kRows, Layout::kCols, Layout::kScattered}) {
       t.c = c;

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "tenon/kernels/gemm/internal/costs.h"
+#include "tenon/kernels/gemm/internal/kernel.h"
 
 namespace tenon::kernels {
 namespace {
+
+constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
 
 // Products of more would run for weeks; counts of bytes and steps below it fit int64.
 constexpr double kMaxElements = 7.2e16;
@@ -117,9 +122,27 @@ GemmOrder OrderOf(const GemmSignature& s) {
   return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) && s.k >= 64 ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 
-namespace {
+namespace internal {
 
-constexpr double kCacheBytes = 8 << 20;  // Operands of more come from memory.
+bool IsMatrixWithFew(const GemmSignature& s) {
+  // Two groups of vectors cost more than packing does, but for a matrix from memory.
+  constexpr int64_t kLeastRows = 16, kLeastDepth = 32;
+  const bool far = 4.0 * static_cast<double>(s.m) * static_cast<double>(s.k) > kCacheBytes;
+  return s.a_type == DType::kF32 && s.n >= 2 && s.n <= (far ? 2 : 1) * kFewVectors && s.m >= kLeastRows &&
+         s.k >= kLeastDepth && s.a_col_stride == 1;
+}
+
+double FewCycles(const GemmSignature& s) {
+  // Of an element: to be turned, once per group of vectors, and to be multiplied with a vector's.
+  constexpr double kTurn = 0.28, kMultiply = 0.0625;
+  const double elements = static_cast<double>(s.m) * static_cast<double>(s.k), groups = s.n > kFewVectors ? 2 : 1;
+  return static_cast<double>(s.batch_count()) *
+         (kMatrixCycles + elements * (kTurn * groups + kMultiply * static_cast<double>(s.n)));
+}
+
+}  // namespace internal
+
+namespace {
 
 bool IsVector(const GemmSignature& s) { return s.m == 1 || s.n == 1; }
 bool HasVectorKernel(const GemmSignature& s) { return IsVector(s) && s.a_type == DType::kF32; }
@@ -129,6 +152,18 @@ bool TurnsRows(const GemmSignature& s) {
   return HasVectorKernel(s) && along && OrderOf(s) == GemmOrder::kChain;
 }
 
+constexpr double kFlopsPerCycle = 32;  // Of full tiles.
+
+// The product, or C^T = B^T A^T, where that is a matrix with few vectors.
+std::optional<GemmSignature> AsMatrixWithFew(const GemmSignature& s) {
+  if (internal::IsMatrixWithFew(s)) return s;
+  GemmSignature turned = s;
+  std::swap(turned.m, turned.n);
+  turned.a_col_stride = s.b_row_stride;
+  if (internal::IsMatrixWithFew(turned)) return turned;
+  return std::nullopt;
+}
+
 // Of f32 multiplications: what the product takes, with tiles that its extents do not fill counted as if they did. The
 // sums of a single row wait for one another.
 double FlopsInTiles(const GemmSignature& s, double flops) {
@@ -136,6 +171,7 @@ double FlopsInTiles(const GemmSignature& s, double flops) {
   // What full tiles would do meanwhile, per row that is turned and per multiplication; measured for k from 20 to 56.
   constexpr double kTurnedRow = 160, kTurned = 2;
   if (TurnsRows(s)) return kTurnedRow * flops / static_cast<double>(2 * std::max<int64_t>(1, s.k)) + kTurned * flops;
+  if (const std::optional<GemmSignature> few = AsMatrixWithFew(s)) return kFlopsPerCycle * internal::FewCycles(*few);
   const double n = static_cast<double>(s.n);
   // Panels of 16 columns; a last one of at most 8 fills half a vector.
   constexpr double kHalfPanel = 16 * internal::kHalfPass;

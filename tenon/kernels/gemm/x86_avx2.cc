@@ -7,6 +7,7 @@
 #include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
+#include "tenon/kernels/gemm/internal/few_f32_inl.h"
 #include "tenon/kernels/gemm/internal/micro_inl.h"
 // clang-format on
 
@@ -29,6 +30,7 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .pack_b = PackBWords<16>,
     .dot_short = DotShortF32,
     .dot_whole = DotWholeF32,
+    .dot_few = DotFewF32,
     .dot_rows = DotRowsF32,
     .dot_cols = DotColsF32,
     .dot_tree = DotTreeF32,

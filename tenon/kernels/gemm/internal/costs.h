@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tenon/kernels/gemm/signature.h"
+
 // What products cost, as both the choice between a product and its transpose and the estimates before there is a
 // product reckon it.
 
@@ -10,5 +12,10 @@ namespace tenon::kernels::internal {
 inline constexpr double kHalfPass = 0.625;
 /// Cycles to find a matrix of a batch and go through the loops around its tiles.
 inline constexpr double kMatrixCycles = 110;
+
+/// Whether it is a matrix, as it stands A, whose rows' elements are neighbours, and few vectors: RunFew's.
+bool IsMatrixWithFew(const GemmSignature& s);
+/// What that takes, from a near cache, in cycles, about: of all matrices of the batch.
+double FewCycles(const GemmSignature& s);
 
 }  // namespace tenon::kernels::internal

@@ -70,6 +70,8 @@ struct BPanels {
   bool first;   ///< `start` is undefined yet; else it is added to.
 };
 
+/// Vectors that one call of dot_few takes at most.
+inline constexpr int kFewVectors = 8;
 /// Lanes of GemmOrder::kLanes64.
 inline constexpr int kGemvLanes = 64;
 /// Rows that one call of dot_rows takes at most.
@@ -141,6 +143,10 @@ struct GemmKernel {
   /// The same for k >= kGemvLanes in the order kLanes64, of rows whose elements are adjacent.
   void (*dot_whole)(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, Place place,
                     bool accumulate, float* y, int64_t y_stride) = nullptr;
+  /// Of few vectors, 2 to kFewVectors of them, number j at x[p * count + j]: y[r * y_row_stride + j * y_col_stride] =
+  /// chain over p < k of a[r * row_stride + p] * x[p * count + j], from 0 or, to accumulate, from y's element.
+  void (*dot_few)(const float* a, int64_t row_stride, const float* x, int64_t k, int64_t rows, int count,
+                  bool accumulate, float* y, int64_t y_row_stride, int64_t y_col_stride) = nullptr;
   /// Lane sums of `rows` <= kGemvRows dot products whose p runs on from where the last call stopped, always at a
   /// multiple of 64: lanes[r * 64 + l] = chain over p = l, l+64 ... of a[r * row_stride + p] * x[p].
   void (*dot_rows)(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, float* lanes) = nullptr;
