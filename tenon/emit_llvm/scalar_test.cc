@@ -314,6 +314,33 @@ std::vector<int64_t> Divisors() {
   return divisors;
 }
 
+// As choices between what division gives and what is one further down.
+TEST_P(Scalar, DivisionThatRoundsDown) {
+  for (DType type : {DType::kS32, DType::kS16, DType::kS8, DType::kS64}) {
+    for (int64_t divisor : Divisors()) {
+      const int bits = DTypeBits(type);
+      const int64_t most = bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
+      if (divisor > most || divisor < -most) continue;
+      Pointwise p(type, 300);
+      KernelBuilder& b = p.b;
+      const Val d = b.Const(type, divisor), zero = b.Const(type, 0), one = b.Const(type, 1);
+      for (const Val x : {p.x, b.Add(b.Mul(p.y, d), b.And(p.z, one)), b.Sub(b.Mul(p.y, d), one)}) {
+        const Val quotient = b.Div(x, d), rest = b.Rem(x, d);
+        const Val is_below = b.Compare(kLt, x, zero), has_rest = b.Compare(kNe, rest, zero);
+        const Val has_other_sign = b.Compare(kNe, b.Sign(x), b.Const(type, divisor < 0 ? -1 : 1));
+        p.Out(b.Select(b.And(has_other_sign, has_rest), b.Sub(quotient, one), quotient));
+        p.Out(b.Select(b.And(has_rest, is_below), b.Sub(quotient, one), quotient));
+        p.Out(b.Select(b.Compare(kLt, rest, zero), b.Add(rest, d), rest));
+        // Like these, but others.
+        p.Out(b.Select(is_below, b.Sub(quotient, one), quotient));
+        p.Out(b.Select(b.Compare(kGt, rest, zero), b.Add(rest, d), rest));
+        p.Out(b.Select(b.Compare(kLt, rest, zero), b.Add(rest, one), rest));
+      }
+      Expect(p.Finish(), std::string(DTypeName(type)) + " by " + std::to_string(divisor));
+    }
+  }
+}
+
 // Quotients become products with reciprocals: at the edges of the range, and around multiples of the divisor.
 TEST_P(Scalar, DivisionByConstants) {
   for (DType type :

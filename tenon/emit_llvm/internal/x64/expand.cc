@@ -28,18 +28,32 @@ class Expander {
         if (inst.getType()->isVectorTy()) all.push_back(&inst);
       }
     }
+    // What rounds quotients down comes first: then nobody asks for the quotients.
+    for (Instruction* inst : all) {
+      auto* select = dyn_cast<llvm::SelectInst>(inst);
+      if (select == nullptr) continue;
+      b_.SetInsertPoint(inst);
+      if (Value* same = RoundedDown(*select)) inst->replaceAllUsesWith(same);
+    }
+    EraseDead(all);
     for (Instruction* inst : all) {
       b_.SetInsertPoint(inst);
-      Value* same = Rewritten(*inst);
-      if (same == nullptr) continue;
-      inst->replaceAllUsesWith(same);
-      replaced_.push_back(inst);
+      if (Value* same = Rewritten(*inst)) inst->replaceAllUsesWith(same);
     }
     // Only now: quotients are found by what they are of.
-    for (Instruction* inst : replaced_) inst->eraseFromParent();
+    EraseDead(all);
   }
 
  private:
+  /// In their order, so that those go too which only others among them ask for.
+  static void EraseDead(std::vector<Instruction*>& all) {
+    for (size_t i = all.size(); i-- > 0;) {
+      if (!all[i]->use_empty() || all[i]->mayHaveSideEffects()) continue;
+      all[i]->eraseFromParent();
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
   /// Null: it stays.
   Value* Rewritten(Instruction& inst) {
     switch (inst.getOpcode()) {
@@ -216,11 +230,123 @@ class Expander {
     return b_.CreateTrunc(result, inst.getType());
   }
 
+  /// A value's constant, the same in all lanes; null: it is none.
+  static const llvm::APInt* SplatOf(const Value* v) {
+    auto* constant = dyn_cast<llvm::Constant>(v);
+    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    return number == nullptr ? nullptr : &number->getValue();
+  }
+  static llvm::BinaryOperator* IsOp(Value* v, Instruction::BinaryOps op) {
+    auto* binary = dyn_cast<llvm::BinaryOperator>(v);
+    return binary != nullptr && binary->getOpcode() == op ? binary : nullptr;
+  }
+  static bool IsSplat(const Value* v, int64_t number) {
+    const llvm::APInt* const splat = SplatOf(v);
+    return splat != nullptr && splat->getSExtValue() == number;
+  }
+  static bool IsCompare(Value* v, llvm::CmpInst::Predicate how, const Value* x, int64_t number) {
+    auto* compare = dyn_cast<llvm::ICmpInst>(v);
+    return compare != nullptr && compare->getPredicate() == how && compare->getOperand(0) == x &&
+           IsSplat(compare->getOperand(1), number);
+  }
+
+  /// x / c and c, if v is that for a positive constant c.
+  static llvm::BinaryOperator* QuotientOf(Value* v, const llvm::APInt** divisor) {
+    llvm::BinaryOperator* const quotient = IsOp(v, Instruction::SDiv);
+    if (quotient == nullptr) return nullptr;
+    *divisor = SplatOf(quotient->getOperand(1));
+    return *divisor != nullptr && (*divisor)->isStrictlyPositive() ? quotient : nullptr;
+  }
+  /// The same, if v is the remainder.
+  static llvm::BinaryOperator* QuotientOfRemainder(Value* v, const llvm::APInt** divisor) {
+    if (llvm::BinaryOperator* const remainder = IsOp(v, Instruction::SRem); remainder != nullptr) {
+      *divisor = SplatOf(remainder->getOperand(1));
+      return *divisor != nullptr && (*divisor)->isStrictlyPositive() ? remainder : nullptr;
+    }
+    llvm::BinaryOperator* const rest = IsOp(v, Instruction::Sub);
+    llvm::BinaryOperator* const product = rest == nullptr ? nullptr : IsOp(rest->getOperand(1), Instruction::Mul);
+    if (product == nullptr) return nullptr;
+    llvm::BinaryOperator* const quotient = QuotientOf(product->getOperand(0), divisor);
+    const bool whole = quotient != nullptr && quotient->getOperand(0) == rest->getOperand(0) &&
+                       product->getOperand(1) == quotient->getOperand(1);
+    return whole ? quotient : nullptr;
+  }
+  /// Whether v holds where x is not above 0.
+  static bool IsNotPositive(Value* v, const Value* x) {
+    auto* compare = dyn_cast<llvm::ICmpInst>(v);
+    if (compare == nullptr) return false;
+    if (IsCompare(v, llvm::CmpInst::ICMP_SLT, x, 0) || IsCompare(v, llvm::CmpInst::ICMP_SLE, x, 0)) return true;
+    if (compare->getPredicate() != llvm::CmpInst::ICMP_NE || !IsSplat(compare->getOperand(1), 1)) return false;
+    // The sign is not 1: -1 below 0, else whether it is not 0.
+    auto* sign = dyn_cast<llvm::SelectInst>(compare->getOperand(0));
+    if (sign == nullptr || !IsCompare(sign->getCondition(), llvm::CmpInst::ICMP_SLT, x, 0)) return false;
+    auto* some = dyn_cast<llvm::ZExtInst>(sign->getFalseValue());
+    return IsSplat(sign->getTrueValue(), -1) && some != nullptr &&
+           IsCompare(some->getOperand(0), llvm::CmpInst::ICMP_NE, x, 0);
+  }
+
+  /// Quotients and remainders by positive constants that are rounded down where the dividend is below 0, as a choice.
+  Value* RoundedDown(llvm::SelectInst& select) {
+    const llvm::APInt* divisor = nullptr;
+    Value* const plain = select.getFalseValue();
+    if (plain->getType()->getScalarSizeInBits() > 64 || plain->getType()->getScalarSizeInBits() % 8 != 0)
+      return nullptr;
+    if (llvm::BinaryOperator* const added = IsOp(select.getTrueValue(), Instruction::Add); added != nullptr) {
+      llvm::BinaryOperator* const of = QuotientOfRemainder(plain, &divisor);
+      const bool matches = of != nullptr && added->getOperand(0) == plain &&
+                           added->getOperand(1) == of->getOperand(1) &&
+                           IsCompare(select.getCondition(), llvm::CmpInst::ICMP_SLT, plain, 0);
+      if (!matches) return nullptr;
+      Value* const x = of->getOperand(0);
+      if (divisor->isPowerOf2()) return b_.CreateAnd(x, Splat(x, *divisor - 1));
+      return b_.CreateSub(x, b_.CreateMul(FloorQuotient(x, of->getOperand(1), *divisor), of->getOperand(1)));
+    }
+    llvm::BinaryOperator* const quotient = QuotientOf(plain, &divisor);
+    llvm::BinaryOperator* const less = IsOp(select.getTrueValue(), Instruction::Sub);
+    if (quotient == nullptr || less == nullptr || less->getOperand(0) != plain || !IsSplat(less->getOperand(1), 1))
+      return nullptr;
+    llvm::BinaryOperator* const both = IsOp(select.getCondition(), Instruction::And);
+    if (both == nullptr) return nullptr;
+    Value* const x = quotient->getOperand(0);
+    for (const unsigned i : {0u, 1u}) {
+      auto* rest = dyn_cast<llvm::ICmpInst>(both->getOperand(1 - i));
+      const llvm::APInt* same = nullptr;
+      if (rest == nullptr || !IsNotPositive(both->getOperand(i), x)) continue;
+      llvm::BinaryOperator* const of = QuotientOfRemainder(rest->getOperand(0), &same);
+      if (of != nullptr && of->getOperand(0) == x && *same == *divisor &&
+          IsCompare(rest, llvm::CmpInst::ICMP_NE, rest->getOperand(0), 0))
+        return FloorQuotient(x, quotient->getOperand(1), *divisor);
+    }
+    return nullptr;
+  }
+
+  /// Rounded down, by a positive constant: of the distance below -1 where x is below 0, which is no number's quotient
+  /// beyond it.
+  Value* FloorQuotient(Value* x, Value* by, const llvm::APInt& divisor) {
+    Value*& q = floors_[{b_.GetInsertBlock(), x, by}];
+    if (q != nullptr) return q;
+    if (divisor.isPowerOf2()) return q = b_.CreateAShr(x, divisor.logBase2());
+    const unsigned bits = divisor.getBitWidth(), wide = std::max(bits, 16u);
+    Value* const wider = b_.CreateSExt(x, x->getType()->getWithNewBitWidth(wide));
+    Value* const sign = b_.CreateAShr(wider, wide - 1);
+    Value* const magnitude = Quotient(b_.CreateXor(wider, sign), divisor.zext(wide), wide - bits + 1);
+    return q = b_.CreateTrunc(b_.CreateXor(magnitude, sign), x->getType());
+  }
+
   /// The upper half of products without sign, as wide as their factors.
   Value* High(Value* x, const llvm::APInt& factor) {
     if (factor.getBitWidth() == 64) return HighOfLongs(x, factor.getZExtValue());
     if (factor.getBitWidth() == 16)
       return b_.CreateIntrinsic(llvm::Intrinsic::umul_fix, {x->getType()}, {x, Splat(x, factor), b_.getInt32(16)});
+    if (ComesInPairs(x)) {
+      // The lower and the upper lane of each pair, whose products fill it.
+      Value* const pairs = InPairs(x);
+      const uint64_t low = 0xffffffff;
+      const auto product = [&](Value* lanes) { return b_.CreateMul(lanes, Splat(pairs, factor.zext(64))); };
+      Value* const lower = b_.CreateLShr(product(b_.CreateAnd(pairs, Splat(pairs, low))), 32);
+      Value* const upper = b_.CreateAnd(product(b_.CreateLShr(pairs, 32)), Splat(pairs, ~low));
+      return b_.CreateBitCast(b_.CreateOr(upper, lower), x->getType());
+    }
     llvm::Type* wide = x->getType()->getWithNewBitWidth(64);
     Value* product = b_.CreateMul(b_.CreateZExt(x, wide), llvm::ConstantInt::get(wide, factor.zext(64)));
     return b_.CreateTrunc(b_.CreateLShr(product, 32), x->getType());
@@ -354,9 +480,10 @@ class Expander {
   llvm::Function& fn_;
   const bool avx2_;
   llvm::IRBuilder<> b_;
-  std::vector<Instruction*> replaced_;
   /// By block, dividend, divisor and whether they have signs.
   std::map<std::tuple<llvm::BasicBlock*, Value*, Value*, bool>, Value*> quotients_;
+  /// Of those that are rounded down, by block, dividend and divisor.
+  std::map<std::tuple<llvm::BasicBlock*, Value*, Value*>, Value*> floors_;
 };
 
 }  // namespace
