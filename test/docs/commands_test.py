@@ -119,12 +119,17 @@ class Commands(unittest.TestCase):
             return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0  # landlock_create_ruleset, asked for its version
         return False
 
-    def test_python(self):
+    def jax_environment(self):
+        """That of programs that run JAX on the plugin of the build."""
         plugin = os.path.join(OPTIONS.bin, '..', 'lib', 'pjrt_plugin_tenon.so')
         env = dict(self.env, TENON_PLUGIN=os.path.abspath(plugin)) if os.path.exists(plugin) else dict(self.env)
         env.pop('JAX_PLATFORMS', None)
         if subprocess.run(['python', '-c', 'import jax, importlib.metadata as m; m.version("tenon-jax")'], capture_output=True, env=env).returncode != 0:
             self.skipTest('needs JAX and tenon_jax for the same Python')
+        return env
+
+    def test_python(self):
+        env = self.jax_environment()
         ran = 0
         for document in DOCUMENTS:
             with open(os.path.join(OPTIONS.root, document), encoding='utf-8') as f:
@@ -136,6 +141,20 @@ class Commands(unittest.TestCase):
                     self.assertIn('tenon', done.stdout)
                 ran += 1
         self.assertGreaterEqual(ran, 4)
+
+    def test_processes(self):
+        """The training of docs/processes.md, in two processes of this machine."""
+        env = dict(self.jax_environment(), TENON_NUM_DEVICES='1', PROCESSES='2')
+        with open(os.path.join(OPTIONS.root, 'docs/processes.md'), encoding='utf-8') as f:
+            block, = (b for b in re.findall(r'^```python\n(.*?)^```', f.read(), re.M | re.S) if 'PROCESSES' in b)
+        with socket.socket() as s:
+            s.bind(('127.0.0.1', 0))
+            env['JOB'] = '127.0.0.1:%d' % s.getsockname()[1]
+        jobs = [subprocess.Popen(['python', '-c', block], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(env, PROCESS=str(i))) for i in (0, 1)]
+        printed = [job.communicate(timeout=300) for job in jobs]
+        for i, job in enumerate(jobs):
+            self.assertEqual(job.returncode, 0, printed[i][1][-2000:])
+        self.assertEqual(printed[0][0], printed[1][0].replace('1 [', '0 [', 1))
 
     def test_servers(self):
         """The recipes of docs/remote, with servers and clients on this machine."""
