@@ -21,7 +21,7 @@ tenon::Status Run(const char* plugin_name) {
 }
 
 int main(int argc, char** argv) {
-  const tenon::Status status = Run(argc > 1 ? argv[1] : "cpu");
+  const tenon::Status status = Run(argc > 1 ? argv[1] : "tenon");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -40,7 +40,7 @@ tenon::Status Run(const char* plugin_name, const char* options_text) {
 }
 
 int main(int argc, char** argv) {
-  const tenon::Status status = Run(argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : "");
+  const tenon::Status status = Run(argc > 1 ? argv[1] : "tenon", argc > 2 ? argv[2] : "");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -278,9 +278,8 @@ def python_blocks():
 @pytest.mark.parametrize('block, printed', python_blocks())
 def test_documentation(block, printed, tmp_path):
     path = os.pathsep.join([str(ROOT / 'python' / 'tenon'), os.environ.get('PYTHONPATH', '')])
-    # Programs say 'cpu' for the plugin; here it is the one under test.
-    env = dict(os.environ, PYTHONPATH=path, TENON_PLUGIN=PLUGIN, TENON_LIBRARY=LIBRARY)
-    done = subprocess.run([sys.executable, '-c', block.replace("Client('cpu'", f"Client('{PLUGIN}'")], env=env, cwd=tmp_path, capture_output=True, text=True)
+    env = dict(os.environ, PYTHONPATH=path, PJRT_PLUGIN_LIBRARY_PATH=str(pathlib.Path(PLUGIN).parent), TENON_LIBRARY=LIBRARY)
+    done = subprocess.run([sys.executable, '-c', block], env=env, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     if printed:
         assert done.stdout == printed
