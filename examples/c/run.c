@@ -37,7 +37,10 @@ int main(int argc, char** argv) {
   tenon_client* client;
   tenon_executable* program;
   size_t size;
-  if (argc < 3) return 2;
+  if (argc < 3) {
+    fprintf(stderr, "usage: %s PLUGIN PROGRAM\n", argv[0]);
+    return 2;
+  }
   char* text = read_file(argv[2], &size);
 
   check(tenon_plugin_load(argv[1], &plugin));
