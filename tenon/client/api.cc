@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "tenon/abi/tenon_signature.h"
 #include "tenon/base/contain.h"
 #include "tenon/client/internal/raw_enum.h"
 
@@ -203,6 +204,7 @@ std::string ExtensionName(uint32_t type) {
                                            "MultiSlice",
                                            "HostMemoryAllocator",
                                            "XlaTransform"};
+  if (type == TENON_EXTENSION_TYPE_SIGNATURE) return "TenonSignature";
   return type < std::size(kNames) ? kNames[type] : std::to_string(type);
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "tenon/abi/tenon_signature.h"
 #include "tenon/client/testing/fake.h"
 
 namespace tenon::client {
@@ -142,6 +143,7 @@ TEST(Api, ExtensionsAreFoundBySizeToo) {
   }
   EXPECT_TRUE(types.contains(PJRT_Extension_Type_FFI));
   EXPECT_EQ(ExtensionName(PJRT_Extension_Type_Shardings), "Shardings");
+  EXPECT_EQ(ExtensionName(TENON_EXTENSION_TYPE_SIGNATURE), "TenonSignature");
   EXPECT_EQ(ExtensionName(99), "99");
 }
 
