@@ -19,7 +19,7 @@
 // PLAN: bad.plan:1: error: plan text, line 2: {{.*}}near 'zero
 // KIND: error: the input is a kernel, for which there is only --emit and --kir-eval
 // ISA: error: {{.*}}avx3{{.*}}sse4{{.*}}avx2{{.*}}avx512
-// EMIT: --emit
+// EMIT: --emit: c not in {llvm,asm}
 // MISSING: missing.mlir: error: No such file or directory
 // FLAG: --no-such-flag
 // HELP: --import

@@ -162,10 +162,11 @@ void AddPhases(CLI::App& app, Options& options) {
            name, [&options, phase = flag.first] { options.phase = phase; }, flag.second)
         ->group("Phases");
   }
-  static const std::map<std::string, Phase> kEmit = {{"llvm", Phase::kLlvm}, {"asm", Phase::kAssembly}};
-  app.add_option("--emit", options.phase,
-                 "StableHLO, plan, kernel -> code of its kernels: llvm (LLVM IR) or asm (assembly)")
-      ->transform(CLI::CheckedTransformer(kEmit))
+  app.add_option_function<std::string>(
+         "--emit",
+         [&options](const std::string& form) { options.phase = form == "asm" ? Phase::kAssembly : Phase::kLlvm; },
+         "StableHLO, plan, kernel -> code of its kernels: llvm (LLVM IR) or asm (assembly)")
+      ->check(CLI::IsMember({"llvm", "asm"}))
       ->type_name("llvm|asm")
       ->group("Phases");
   app.add_option("--target", options.target,
