@@ -196,6 +196,13 @@ class Basics(Case):
         shutil.copy(OPTIONS.fake, self.path('pjrt_c_api_good_plugin.so'))
         self.fails(3, "did you mean 'good'?", 'info', '-p', 'godo', env=env)
 
+    def test_advice_fits_what_was_asked_for(self):
+        found = {line.split()[0] for line in self.ok('plugins', '--no-load').splitlines()}
+        for name, package in (('xla_cpu', 'xla-cpu-pjrt'), ('tpu', 'libtpu')):
+            if not found & {name, 'cpu'}:
+                self.fails(3, f'`pip install {package}`', 'info', '-p', name)
+        self.fails(3, 'TENON_REMOTE_TOKEN_FILE', 'info', '--remote', '127.0.0.1:1')
+
     def test_devices_of_all_plugins(self):
         for kind in ('crash', 'hang'):
             self.bad(kind)

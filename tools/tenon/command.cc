@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 #include "tenon/client/discovery.h"
 #include "tenon/client/log_suppression.h"
@@ -101,9 +103,17 @@ void AddPluginOptions(CLI::App& app, PluginOptions& options) {
 
 namespace {
 
-// "did you mean 'tenon'?" for a name that finds nothing.
+// Other projects' plugins by the names that people use for them, and the Python packages that bring them.
+constexpr std::pair<std::string_view, std::string_view> kPackages[] = {
+    {"xla_cpu", "xla-cpu-pjrt"}, {"tpu", "libtpu"}, {"libtpu", "libtpu"}, {"cuda", "jax-cuda13-pjrt"}};
+
+// What may help with a name that finds nothing: the package that has it, or "did you mean 'tenon'?".
 std::string PluginMeant(const std::string& name) {
   if (discovery::IsFile(name) || !discovery::FilesNamed(name).empty()) return {};
+  for (const auto& [plugin, package] : kPackages) {
+    if (name == plugin)
+      return fmt::format("`pip install {}` brings '{}' into an active Python environment;", package, name);
+  }
   std::vector<std::string> known;
   for (const discovery::PluginFile& file : discovery::FindPluginFiles()) {
     known.push_back(file.name);
@@ -127,6 +137,10 @@ Result<client::Plugin> LoadPlugin(Context& context, const PluginOptions& options
         "--remote takes the plugin that the server has: none of --plugin, --isolated and --sandbox goes with it");
   context.advice = "`tenon plugins` lists what is found and why others were refused; -p takes a name or a file";
   if (const std::string meant = PluginMeant(name); !meant.empty()) context.advice = meant + " " + context.advice;
+  if (!remote.empty())
+    context.advice =
+        "docs/remote: both ends have a token (TENON_REMOTE_TOKEN_FILE) or certificates (TENON_REMOTE_CERTIFICATE, _KEY "
+        "and _AUTHORITY)";
   BlamePlugin(name);
   const Progress progress(context, "loading");
   std::optional<client::SuppressAbseilLogging> silence;

@@ -55,7 +55,8 @@ void ShowProfile(const Context& context, const json& rows, size_t most) {
       context.Say(fmt::format("{:>{}}from {}", "", kStepColumn + 2 * s.value("depth", 0), from));
   }
   if (steps.size() > most)
-    context.Say(fmt::format("{} more steps: `tenon profile --most N` shows them", steps.size() - most));
+    context.Say(fmt::format("{} more step{}: `tenon profile --most N` shows them", steps.size() - most,
+                            steps.size() - most == 1 ? "" : "s"));
 }
 
 }  // namespace
