@@ -1,7 +1,7 @@
 // Custom calls of one's own for JAX, against the header that jaxlib ships (jax.ffi.include_dir()); no part of Tenon.
 //
-//   c++ -std=c++17 -O2 -fPIC -shared -I $(python -c 'import jax; print(jax.ffi.include_dir())') handlers.cc -o
-//   libhandlers.so
+//   headers=$(python -c 'import jax; print(jax.ffi.include_dir())')
+//   c++ -std=c++17 -O2 -fPIC -shared -I $headers handlers.cc -o libhandlers.so
 
 #include <atomic>
 #include <chrono>

@@ -91,6 +91,7 @@ func run(pluginName, programPath string) error {
 
 func main() {
 	if len(os.Args) < 3 {
+		fmt.Fprintf(os.Stderr, "usage: %s PLUGIN PROGRAM\n", os.Args[0])
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {

@@ -16,6 +16,7 @@ fn run(plugin: &str, path: &str) -> tenon::Result<()> {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.len() < 3 {
+        eprintln!("usage: {} PLUGIN PROGRAM", arguments[0]);
         std::process::exit(2);
     }
     if let Err(message) = run(&arguments[1], &arguments[2]) {
