@@ -656,7 +656,8 @@ class WithCompiler(Case):
         self.assertEqual((whole['step'], whole['runs'], kernel['kind'], kernel['runs']), (-1, 7, 'kernel', 7))
         self.assertIn('f32[2,2], f32[2,2] -> f32[2,2]; add', kernel['what'])
         self.assertTrue(0 < kernel['least_ns'] <= kernel['total_ns'] <= whole['total_ns'])
-        step, origin = self.ok('profile', add, '--random').splitlines()[-2:]
+        heading, *_, step, origin = self.ok('profile', add, '--random').splitlines()
+        self.assertRegex(heading, r'^main: 50 runs, ')
         self.assertIn('kernel 0: f32[2,2]', step)
         self.assertRegex(origin, r'from .*:2 add$')
         self.assertEqual(self.json('run', add, '--random', '--profile')['steps'][0]['runs'], 50)

@@ -819,6 +819,8 @@ Status Importer::Run() {
     }
   }
   if (!main || main.isExternal()) return InvalidArgument("the module has no function main");
+  // Who shows programs, and who prints one as a module, wants a name of each.
+  if (p_.name.empty()) p_.name = std::string(ToView(main.getName()));
   TENON_RETURN_IF_ERROR(ImportSignature(main));
   mlir::Block& body = main.getBody().front();
   for (mlir::BlockArgument arg : body.getArguments()) {
