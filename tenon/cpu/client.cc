@@ -18,6 +18,7 @@
 #include "tenon/cpu/process_transfers.h"
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
+#include "tenon/host/front_end.h"
 #include "tenon/host/plugin_base.h"
 #include "tenon/host/profile_log.h"
 #include "tenon/host/warm_up.h"
@@ -105,6 +106,8 @@ CpuClient::~CpuClient() { host::WriteProfilesOrWarn(); }
 
 Result<plugin::Ref<plugin::Client>> CpuClient::Create(Setup setup) {
   TENON_RETURN_IF_ERROR(isa::SelectedIsa().status());
+  TENON_RETURN_IF_ERROR(emit_llvm::CheckSettings());
+  TENON_RETURN_IF_ERROR(host::CheckDumpDir());
   TENON_RETURN_IF_ERROR(host::WriteProfiles());
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<threads::ThreadPool> pool, threads::AcquireProcessPool());
   emit_llvm::SetCodegenThreads(pool->num_threads());

@@ -1,7 +1,10 @@
 #include "tenon/emit_llvm/emit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/compile.h"
@@ -14,19 +17,21 @@ namespace {
 
 using Compiled = std::shared_ptr<const CompiledKernel>;
 
-int64_t InitialBudget() {
+Result<int64_t> InitialBudget() {
   const char* text = std::getenv("TENON_KERNEL_CACHE_MIB");
   if (text == nullptr || *text == '\0') return policy::kCacheBytes;
   char* end = nullptr;
   const long long mib = std::strtoll(text, &end, 10);
-  if (*end != '\0' || mib < 0) return policy::kCacheBytes;
+  if (*end != '\0' || mib < 0)
+    return InvalidArgument(fmt::format("TENON_KERNEL_CACHE_MIB is '{}', wanted a number from 0", text));
   return std::min<int64_t>(mib, int64_t{1} << 40) << 20;  // structural: no overflow
 }
 
 KernelCache& TheCache() {
+  const Result<int64_t> budget = InitialBudget();
   // Outlives static destruction.
   static KernelCache* cache = new KernelCache(
-      InitialBudget(),
+      budget.ok() ? *budget : policy::kCacheBytes,
       [](std::span<const kir::Kernel* const> kernels, std::span<const Hash128> hashes, isa::IsaLevel isa) {
         return CompileModule(kernels, hashes, isa);
       },
@@ -35,6 +40,13 @@ KernelCache& TheCache() {
 }
 
 }  // namespace
+
+Status CheckSettings() {
+  TENON_RETURN_IF_ERROR(InitialBudget().status());
+  const char* choice = std::getenv("TENON_CODEGEN");
+  if (choice == nullptr || *choice == '\0' || std::string_view(choice) == "llvm") return OkStatus();
+  return InvalidArgument(fmt::format("TENON_CODEGEN is '{}', wanted llvm or nothing", choice));
+}
 
 Result<std::vector<Compiled>> CompileKernels(std::span<const kir::Kernel* const> kernels, const EmitOptions& options) {
   const std::shared_ptr<void> threads = KeepPool();

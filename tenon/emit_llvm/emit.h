@@ -60,6 +60,10 @@ struct CacheCounters {
 /// starts with.
 void SetCacheBudget(int64_t bytes);
 
+/// INVALID_ARGUMENT with the variable's name, its value and what it may be where TENON_KERNEL_CACHE_MIB or
+/// TENON_CODEGEN has a value that means nothing. What cannot fail takes such a variable as unset.
+Status CheckSettings();
+
 /// The code of each kernel, in order. Kernels must be verified (kir::Verify). Goes through the process-wide cache,
 /// which finds by the kernel's value and the level: equal kernels, within one call or over calls and threads, compile
 /// once for as long as the cache holds them, and who asks for one that is being compiled waits for it. What is missing

@@ -1,8 +1,10 @@
 #include "tenon/host/front_end.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,17 @@
 #include "tenon/host/partitioners.h"
 
 namespace tenon::host {
+
+Status CheckDumpDir() {
+  const char* root = std::getenv("TENON_DUMP_DIR");
+  if (root == nullptr || *root == '\0') return OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(root, error);
+  if (!error && ::access(root, W_OK | X_OK) != 0) error = std::error_code(errno, std::generic_category());
+  if (!error) return OkStatus();
+  return InvalidArgument(
+      fmt::format("TENON_DUMP_DIR is '{}', wanted a folder that can be written: {}", root, error.message()));
+}
 
 std::string NewDumpDir() {
   const char* root = std::getenv("TENON_DUMP_DIR");

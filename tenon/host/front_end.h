@@ -13,6 +13,8 @@
 
 namespace tenon::host {
 
+/// INVALID_ARGUMENT where TENON_DUMP_DIR names no folder that can be made and written.
+Status CheckDumpDir();
 /// A fresh folder for this compile under TENON_DUMP_DIR, or nothing.
 std::string NewDumpDir();
 /// One of its files.

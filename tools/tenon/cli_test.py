@@ -669,6 +669,13 @@ class WithCompiler(Case):
             self.assertEqual(len({line.count('\t') for line in f}), 1)
         self.fails(3, 'wanted a file that can be written', 'run', add, '--random', env={'TENON_PROFILE': '/no/such/folder/x'})
 
+    def test_settings_that_mean_nothing(self):
+        add = self.path('add.mlir', ADD)
+        for name, value, wanted in (('TENON_CODEGEN', 'gcc', 'wanted llvm or nothing'), ('TENON_KERNEL_CACHE_MIB', '1G', 'wanted a number from 0'),
+                                    ('TENON_DUMP_DIR', add, 'wanted a folder that can be written')):
+            self.fails(3, f"{name} is '{value}', {wanted}", 'run', add, '--random', env={name: value})
+        self.ok('run', add, '--random', env={'TENON_CODEGEN': 'llvm', 'TENON_KERNEL_CACHE_MIB': '1', 'TENON_DUMP_DIR': self.path('dumps/made')})
+
     def test_explain(self):
         program = self.path('add.mlir', ADD)
         out = self.json('explain', program, '--random', '--runs', '5')

@@ -9,6 +9,7 @@
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/host/build.h"
+#include "tenon/host/front_end.h"
 #include "tenon/host/plugin_base.h"
 #include "tenon/host/profile_log.h"
 #include "tenon/host/warm_up.h"
@@ -80,6 +81,8 @@ void VulkanClient::GivenUp() {
 }
 
 Result<plugin::Ref<plugin::Client>> VulkanClient::Create(const Setup& setup) {
+  TENON_RETURN_IF_ERROR(emit_llvm::CheckSettings());
+  TENON_RETURN_IF_ERROR(host::CheckDumpDir());
   TENON_RETURN_IF_ERROR(host::WriteProfiles());
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Instance> instance, Instance::Create());
   TENON_ASSIGN_OR_RETURN(std::vector<size_t> chosen, Choose(*instance, setup.devices));
