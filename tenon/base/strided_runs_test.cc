@@ -91,7 +91,9 @@ TEST(RunUnion, SaysNothingThatIsNotSo) {
       const auto contiguous = all.Add(runs);
       for (int64_t i = contiguous ? contiguous->first : 0; contiguous && i < contiguous->second; ++i)
         ASSERT_TRUE(added.contains(i)) << round;
-      if (runs.run > 0) EXPECT_TRUE(contiguous || all.HasLike(runs));
+      if (runs.run > 0) {
+        EXPECT_TRUE(contiguous || all.HasLike(runs));
+      }
     }
     const std::optional<RunUnion> flat = all.Flattened(100000);
     ASSERT_TRUE(flat);

@@ -126,7 +126,9 @@ TEST(Arena, WhatIsHeldForOtherSizesServes) {
     }
     ASSERT_LE(arena.bytes_held(), 2 * kLimit + 2 * Arena::kPieceBytes);
   }
-  if (!refused.ok()) EXPECT_NE(refused.message().find("are held"), std::string::npos) << refused.ToString();
+  if (!refused.ok()) {
+    EXPECT_NE(refused.message().find("are held"), std::string::npos) << refused.ToString();
+  }
   for (Arena::Block& block : kept) arena.Free(std::move(block));
   EXPECT_EQ(arena.bytes_in_use(), 0u);
   EXPECT_TRUE(arena.Allocate(kLimit - Arena::kPieceBytes).ok());

@@ -42,7 +42,9 @@ TEST(Api, OldVersionsLackNewEntriesAndSaySo) {
     ASSERT_TRUE(api.ok());
     for (const TableEntry& entry : (*api)->Entries()) {
       EXPECT_EQ(entry.present, entry.since_minor <= minor) << entry.name << " at 0." << minor;
-      if (!entry.present) EXPECT_THAT(entry.reason, ::testing::HasSubstr("0." + std::to_string(entry.since_minor)));
+      if (!entry.present) {
+        EXPECT_THAT(entry.reason, ::testing::HasSubstr("0." + std::to_string(entry.since_minor)));
+      }
     }
   }
 }

@@ -386,14 +386,12 @@ TEST_F(ExecuteTest, ChannelsOfPrograms) {
 
   EXPECT_FAILS(run([&](CopyToDeviceStream stream) { EXPECT_OK(stream.AddChunk(bytes.first(4))); }, take), kAborted,
                "gave 4 of 16 bytes");
-  EXPECT_FAILS(run(
-                   [&](CopyToDeviceStream stream) {
-                     EXPECT_OK(stream.AddChunk(bytes.first(4)));
-                     ASSERT_OK_AND_ASSIGN(const Event event, stream.AddChunk(bytes));
-                     EXPECT_FAILS(event.Await(), kInvalidArgument, "a stream that has 4 of 16");
-                   },
-                   take),
-               kInvalidArgument, "a stream that has 4 of 16");
+  const auto give_too_much = [&](CopyToDeviceStream stream) {
+    EXPECT_OK(stream.AddChunk(bytes.first(4)));
+    ASSERT_OK_AND_ASSIGN(const Event event, stream.AddChunk(bytes));
+    EXPECT_FAILS(event.Await(), kInvalidArgument, "a stream that has 4 of 16");
+  };
+  EXPECT_FAILS(run(give_too_much, take), kInvalidArgument, "a stream that has 4 of 16");
   const auto give = [&](CopyToDeviceStream stream) { EXPECT_OK(stream.AddChunk(bytes)); };
   EXPECT_FAILS(run(give, {5, [](std::span<const std::byte>, size_t, bool) { return DataLoss("not wanted"); }}),
                kDataLoss, "not wanted");

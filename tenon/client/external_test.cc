@@ -32,8 +32,9 @@ void CheckExtensions(const Plugin& plugin) {
   }
   const auto version = RuntimeAbiVersion::FromProto(plugin, "\xff\xff");
   EXPECT_FALSE(version.ok());
-  if (plugin.api().FindExtension(PJRT_Extension_Type_AbiVersion) == nullptr)
+  if (plugin.api().FindExtension(PJRT_Extension_Type_AbiVersion) == nullptr) {
     EXPECT_EQ(version.status().code(), Code::kUnimplemented);
+  }
 }
 
 // The ABI version of an executable survives its proto, where the plugin knows one.
