@@ -125,19 +125,23 @@ GemmOrder OrderOf(const GemmSignature& s) {
 namespace internal {
 
 bool IsMatrixWithFew(const GemmSignature& s) {
-  // Two groups of vectors cost more than packing does, but for a matrix from memory.
-  constexpr int64_t kLeastRows = 16, kLeastDepth = 32;
+  if (s.a_type != DType::kF32 || s.a_col_stride != 1 || s.n < 2) return false;
+  // Panels of 8 or 16 columns take the same time for any number of them: deeper squares pay for more vectors, and two
+  // groups of them only for what comes from memory.
+  constexpr int64_t kLeastRows = 16, kHalfGroup = kFewVectors / 2;
+  constexpr int64_t kDepthOfHalf = 48, kDepthOfGroup = 256, kDepthOfTwo = 2048;
   const bool far = 4.0 * static_cast<double>(s.m) * static_cast<double>(s.k) > kCacheBytes;
-  return s.a_type == DType::kF32 && s.n >= 2 && s.n <= (far ? 2 : 1) * kFewVectors && s.m >= kLeastRows &&
-         s.k >= kLeastDepth && s.a_col_stride == 1;
+  return s.m >= kLeastRows && (s.n <= kHalfGroup    ? s.k >= kDepthOfHalf
+                               : s.n <= kFewVectors ? s.k >= kDepthOfGroup
+                                                    : far && s.n <= 2 * kFewVectors && s.k >= kDepthOfTwo);
 }
 
 double FewCycles(const GemmSignature& s) {
-  // Of an element: to be turned, once per group of vectors, and to be multiplied with a vector's.
-  constexpr double kTurn = 0.28, kMultiply = 0.0625;
+  // Of an element: to be turned, once per group of vectors, and to be multiplied with a vector's; and around a row.
+  constexpr double kTurn = 0.28, kMultiply = 0.0625, kRow = 9;
   const double elements = static_cast<double>(s.m) * static_cast<double>(s.k), groups = s.n > kFewVectors ? 2 : 1;
-  return static_cast<double>(s.batch_count()) *
-         (kMatrixCycles + elements * (kTurn * groups + kMultiply * static_cast<double>(s.n)));
+  return static_cast<double>(s.batch_count()) * (kMatrixCycles + kRow * static_cast<double>(s.m) +
+                                                 elements * (kTurn * groups + kMultiply * static_cast<double>(s.n)));
 }
 
 }  // namespace internal

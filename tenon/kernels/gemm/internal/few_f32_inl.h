@@ -12,6 +12,7 @@ namespace {
 template <int kCount>
 void DotFewSquares(const float* a, int64_t row_stride, const float* x, int64_t k, int rows, Vec::Reg (&acc)[kCount]) {
   constexpr int kLanes = Vec::kLanes;
+  constexpr int64_t kAhead = 256;  // More rows at once than the hardware follows.
   const float* row[kLanes];
 #pragma clang loop unroll(full)
   for (int r = 0; r < kLanes; ++r) row[r] = a + (r < rows ? r : rows - 1) * row_stride;
@@ -23,7 +24,10 @@ void DotFewSquares(const float* a, int64_t row_stride, const float* x, int64_t k
   int64_t p = 0;
   for (; p + kLanes <= k; p += kLanes) {
 #pragma clang loop unroll(full)
-    for (int r = 0; r < kLanes; ++r) square[r] = Vec::Load(row[r] + p);
+    for (int r = 0; r < kLanes; ++r) {
+      __builtin_prefetch(row[r] + p + kAhead);
+      square[r] = Vec::Load(row[r] + p);
+    }
     Vec::Transpose(square);
 #pragma clang loop unroll(full)
     for (int q = 0; q < kLanes; ++q) multiply(q, p);
