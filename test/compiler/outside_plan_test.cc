@@ -57,7 +57,7 @@ bool IsLong(const plan::Plan& plan, const plan::Seq& seq) {
 TEST(OutsidePlans, SpoiltOnesAreRefusedOrStayInTheirMemory) {
   std::mt19937_64 random(11);
   int refused = 0, unproven = 0, ran = 0;
-  for (uint64_t seed = 0; seed < 80; ++seed) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
     Result<compiler::CompiledProgram> compiled = compiler::Compile(fuzz::GenerateProgram(seed), CpuOptions());
     ASSERT_TRUE(compiled.ok());
     const std::string good = plan::Print(compiled->plan);

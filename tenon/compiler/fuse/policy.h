@@ -184,10 +184,10 @@ inline constexpr int kNarrowRounding = 4;
 /// Cycles of asking whether a guard holds, and of heeding the answer; and of both for each lane anew, in every row.
 inline constexpr double kGuardCycles = 0.5;
 inline constexpr double kLaneGuardCycles = 4;
-/// Rows of so few places are written out by the emitter, and kernels keep their lengths: vectors of them need no masks
-/// and no loop. Which lanes a guard leaves out is known then, and costs so much for each of the two vectors at most
-/// that are not whole.
-inline constexpr int64_t kKnownRow = 64;
+/// Kernels keep the lengths of rows of so few places: the emitter needs no masks for what is left of them, and writes
+/// out short ones without a loop. Which lanes a guard leaves out is known then, and costs so much for each of the two
+/// vectors at most that are not whole.
+inline constexpr int64_t kKnownRow = 256;
 inline constexpr double kKnownGuardCycles = 1;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
@@ -304,9 +304,9 @@ inline constexpr int64_t kFewSums = 128;
 inline constexpr int64_t kChainTerms = 8;
 inline constexpr size_t kChains = 4;
 
-// Kernels that differ in extents alone share their code, but for the length of rows that are summed: up to four vectors
-// of the longest kind, a loop and what it needs around it take longer than the sum.
-inline constexpr int64_t kShortRow = 64;
+// Kernels that differ in extents alone share their code, but for the length of rows that are summed: up to sixteen
+// vectors of the longest kind, a loop, masks and what they need around them take a good part of the time.
+inline constexpr int64_t kShortRow = 256;
 /// Of other numbers those up to this stay in the code: about what strides of small structs and taps of stencils come
 /// to.
 inline constexpr int64_t kSmallNumber = 8;
