@@ -19,6 +19,10 @@ def programs(jax):
         for width in (3, 7, 8, 15):
             P.add(f'{name}_rows_of_{width}_added', lambda x, b: x + b, a(9000, width), a(width))
             P.add(f'{name}_parts_of_{width}', lambda x, width=width: x[:, 1:width + 1] * 2, a(9000, width + 3))
+    P.add('u8_of_six_short_dims_turned', lambda x: x.transpose(5, 0, 3, 1, 4, 2), R.u8(3, 4, 9, 2, 10, 14))
+    P.add('bools_of_boards_turned', lambda x: x.transpose(0, 3, 2, 1), R.u8(60, 9, 8, 10) > 100)
+    P.add('u8_every_second_of_short_rows_turned', lambda x: x[:, :, ::2].transpose(0, 2, 1), R.u8(200, 9, 19))
+    P.add('s16_squares_of_5_turned', lambda x: x.transpose(0, 2, 1) + 1, i16(1200, 5, 6))
     at = R.i32(900, 2100)
     for name, a in (('f32', R.f32), ('c64', R.c64)):
         P.add(f'{name}_matrices_added', lambda t, i, u: t.at[i].add(u), a(900, 3, 3), at, a(2100, 3, 3))

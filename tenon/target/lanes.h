@@ -58,12 +58,12 @@ inline constexpr int kTileCost = 60;
 /// What it takes to find a tile's place and edges, and to go on to the next one.
 inline constexpr double kTileCycles = 24;
 /// The side of such tiles of elements of `bytes` in vectors of `lanes`, no longer than the extents that are cut into
-/// them; 0: too short, or less than the shortest register.
+/// them; 0: too short, or less than half of the shortest register.
 inline int TileSide(int bytes, int64_t lanes, int64_t rows, int64_t columns) {
-  constexpr int64_t kShortest = 4, kLongest = 16, kRegister = 16;
+  constexpr int64_t kShortest = 4, kLongest = 16, kHalfRegister = 8;
   const int64_t most = std::min({lanes, kLongest, rows, columns});
   const int64_t side = most <= 0 ? 0 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most)));
-  return side < kShortest || side * bytes < kRegister ? 0 : static_cast<int>(side);
+  return side < kShortest || side * bytes < kHalfRegister ? 0 : static_cast<int>(side);
 }
 
 /// Whether two registers of `lanes` elements can be shuffled in one or two instructions, registers being of

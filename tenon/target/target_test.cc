@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/kir/math.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::target {
 namespace {
@@ -181,6 +182,15 @@ TEST(OpCosts, RankWork) {
   ASSERT_TRUE(exp.ok());
   node.attr = *exp;
   EXPECT_EQ(costs.Of(node), 17);
+}
+
+TEST(Lanes, TilesHaveRowsOfHalfARegisterAtLeast) {
+  EXPECT_EQ(TileSide(1, 64, 100, 19), 16);
+  EXPECT_EQ(TileSide(1, 64, 11, 13), 8);
+  EXPECT_EQ(TileSide(2, 32, 5, 6), 4);
+  EXPECT_EQ(TileSide(4, 16, 5, 6), 4);
+  EXPECT_EQ(TileSide(1, 64, 7, 13), 0);
+  EXPECT_EQ(TileSide(4, 16, 3, 13), 0);
 }
 
 }  // namespace

@@ -439,7 +439,18 @@ Value* FunctionEmitter::LoadEverySecond(llvm::Type* element, unsigned lanes, Val
   Value* const high = b_.CreateAlignedLoad(type, rest, llvm::Align(bytes));
   llvm::SmallVector<int, 64> pick;
   for (int i = 0; i <= last; ++i) pick.push_back(2 * i <= last ? 2 * i : 2 * i + 1);
-  return b_.CreateShuffleVector(low, high, pick);
+  if (lanes * bytes >= 16) return b_.CreateShuffleVector(low, high, pick);  // structural: the shortest register
+  // Lanes of part of a register change places in a whole one.
+  const unsigned whole = 16 / bytes;
+  const auto widened = [&](Value* v) {
+    llvm::SmallVector<int, 16> as_is(whole, -1);
+    for (int i = 0; i <= last; ++i) as_is[static_cast<size_t>(i)] = i;
+    return b_.CreateShuffleVector(v, as_is);
+  };
+  for (int& from : pick) from = from > last ? from - last - 1 + static_cast<int>(whole) : from;
+  pick.resize(whole, -1);
+  Value* const picked = b_.CreateShuffleVector(widened(low), widened(high), pick);
+  return PartOf(picked, 0, static_cast<int>(lanes));
 }
 
 Value* FunctionEmitter::LoadLanes(llvm::Type* element, const Place& place, Value* mask, Value* otherwise) {

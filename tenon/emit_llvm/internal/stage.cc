@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/policy.h"
@@ -575,9 +576,46 @@ void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
   }
 }
 
+/// TransposeRows of rows that fill half of the shortest register: two columns of the result are made in one.
+void TransposeHalfRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
+  const auto n = static_cast<int>(rows.size());
+  llvm::SmallVector<int, 16> widened;
+  llvm::SmallVector<int, 16> low;
+  llvm::SmallVector<int, 16> high;
+  for (int i = 0; i < 2 * n; ++i) {
+    widened.push_back(i < n ? i : -1);
+    low.push_back(i / 2 + i % 2 * 2 * n);
+    high.push_back(i / 2 + n + i % 2 * 2 * n);
+  }
+  const auto unpacked = [&](Value* x, Value* y, llvm::ArrayRef<int> half) { return b.CreateShuffleVector(x, y, half); };
+  llvm::SmallVector<Value*, 16> pairs;
+  for (int i = 0; i < n / 2; ++i) {
+    Value* const first = b.CreateShuffleVector(rows[static_cast<size_t>(i)], widened);
+    Value* const second = b.CreateShuffleVector(rows[static_cast<size_t>(i + n / 2)], widened);
+    pairs.push_back(unpacked(first, second, low));
+  }
+  // Each round another bit of a row's number becomes one of its lane's, and one of the column's the register's.
+  for (int stage = 2; stage < n; stage *= 2) {
+    llvm::SmallVector<Value*, 16> next;
+    for (int i = 0; i < n / 4; ++i) {
+      Value* const first = pairs[static_cast<size_t>(i)];
+      Value* const second = pairs[static_cast<size_t>(i + n / 4)];
+      next.push_back(unpacked(first, second, low));
+      next.push_back(unpacked(first, second, high));
+    }
+    pairs = std::move(next);
+  }
+  for (int i = 0; i < n; ++i) {
+    llvm::SmallVector<int, 16> half(static_cast<size_t>(n));
+    std::iota(half.begin(), half.end(), i % 2 * n);
+    rows[static_cast<size_t>(i)] = b.CreateShuffleVector(pairs[static_cast<size_t>(i / 2)], half);
+  }
+}
+
 /// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
 void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
   const unsigned n = static_cast<unsigned>(rows.size());
+  if (n * bytes < 16) return TransposeHalfRows(b, rows);  // structural: the shortest register
   const unsigned e =
       std::min(n, 16 / bytes);  // structural: elements per 128-bit block, within which unpack instructions work
   const unsigned blocks = n / e;

@@ -48,8 +48,7 @@ void Selector::VisitShuffle(const llvm::ShuffleVectorInst& shuffle) {
       }
     }
   }
-  if (from.parts == 1 && to.parts == 1 && one_source && to.lanes > from.lanes && run_from(0) &&
-      from.lanes * from.bits >= 128) {
+  if (from.parts == 1 && to.parts == 1 && one_source && to.lanes > from.lanes && run_from(0)) {
     return Alias(shuffle, {One(shuffle.getOperand(0))});  // What lies above is nobody's.
   }
   if (from.parts == 2 && to.parts == 1 && one_source && to.lanes * 2 == from.lanes) {
