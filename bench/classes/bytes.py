@@ -53,4 +53,8 @@ def programs(jax):
     add('gray_codes', lambda x: x ^ (x >> 1), u16(40000))
     add('packed_pairs', lambda x: (x[:, 0] & 15) | (x[:, 1] << 4), u8(30000, 2))
     add('arithmetic_shifts', lambda x, n: x >> (n & 7), u8(60000).view(np.int8), u8(60000).view(np.int8) & 7)
+    add('bits_set_in_bytes', lambda x: lax.population_count(x), u8(60000))
+    add('nearest_codes', lambda a, b: lax.population_count(a[:, None] ^ b).sum(-1).argmin(1), u16(60, 16), u16(500, 16))
+    add('shared_bits_of_masks', lambda a, b: lax.population_count(a.astype(jnp.uint32) & b).astype(jnp.float32) / lax.population_count(a.astype(jnp.uint32) | b | 1), u16(30000), u16(30000))
+    add('thirds_of_bytes_apart', lambda x: (x[:, 0] ^ x[:, 1], x[:, 2]), u8(20000, 3))
     return P

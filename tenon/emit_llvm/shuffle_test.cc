@@ -1,10 +1,12 @@
-// Lanes that change their places: every width and length, masks too, against picking one by one.
+// Lanes that change their places: every width and length, masks too, against picking one by one. With what a machine
+// has beside its level, and without it.
 #include <gtest/gtest.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -19,10 +21,35 @@ namespace {
 
 constexpr int kBytes = 128;  // Of each operand and of the result at most.
 
-class Shuffles : public ::testing::TestWithParam<isa::IsaLevel> {
+/// A level, and whether there is anything beside it.
+using Machine = std::pair<isa::IsaLevel, bool>;
+
+class Shuffles : public ::testing::TestWithParam<Machine> {
  protected:
   void SetUp() override {
-    if (GetParam() > isa::DetectedIsa()) GTEST_SKIP() << "this machine lacks " << isa::IsaLevelName(GetParam());
+    if (level() > isa::DetectedIsa()) GTEST_SKIP() << "this machine lacks " << isa::IsaLevelName(level());
+    if (GetParam().second && extras() == isa::IsaExtras()) GTEST_SKIP() << "this machine has no more than its level";
+  }
+  static isa::IsaLevel level() { return GetParam().first; }
+  static isa::IsaExtras extras() { return GetParam().second ? isa::ExtrasFor(level()) : isa::IsaExtras(); }
+
+  /// A function of two operands and a result in memory.
+  static llvm::Function* NewFunction(llvm::Module& module, llvm::IRBuilder<>& b) {
+    llvm::Type* pointer = b.getPtrTy();
+    auto* function = llvm::Function::Create(
+        llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false),
+        llvm::Function::ExternalLinkage, "shuffle", module);
+    b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+    return function;
+  }
+
+  /// Compiles and calls it.
+  static void Run(const Code& code, const void* x, const void* y, void* out) {
+    const LoadedCode::Piece piece{"shuffle", code.bytes, code.text_bytes, code.cfi};
+    auto loaded = LoadedCode::Place({&piece, 1});
+    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+    using Entry = void (*)(const void*, const void*, int64_t, int64_t, void*);
+    reinterpret_cast<Entry>((*loaded)->Find("shuffle").address)(x, y, 0, 0, out);
   }
 
   /// Lanes of a and b, or of a alone, by `mask`; of masks, whether lanes are odd. Expects what picking gives.
@@ -30,11 +57,7 @@ class Shuffles : public ::testing::TestWithParam<isa::IsaLevel> {
     llvm::LLVMContext context;
     llvm::Module module("test", context);
     llvm::IRBuilder<> b(context);
-    llvm::Type* pointer = b.getPtrTy();
-    auto* function = llvm::Function::Create(
-        llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false),
-        llvm::Function::ExternalLinkage, "shuffle", module);
-    b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+    llvm::Function* const function = NewFunction(module, b);
     auto* type = llvm::FixedVectorType::get(b.getIntNTy(bits), lanes);
     const auto load = [&](unsigned argument) -> llvm::Value* {
       return b.CreateAlignedLoad(type, function->getArg(argument), llvm::Align(1));
@@ -55,21 +78,17 @@ class Shuffles : public ::testing::TestWithParam<isa::IsaLevel> {
     std::string what = std::to_string(lanes) + " lanes of " + std::to_string(bits) + (of_masks ? ", masks:" : " bits:");
     for (const int m : mask) what += " " + std::to_string(m);
     std::string reason;
-    std::optional<Code> code = Compile(*function, GetParam(), &reason);
+    std::optional<Code> code = Compile(*function, level(), extras(), &reason);
     if (!code) {
       ++left_;
       return;
     }
-    const LoadedCode::Piece piece{"shuffle", code->bytes, code->text_bytes, code->cfi};
-    auto loaded = LoadedCode::Place({&piece, 1});
-    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
     std::array<uint8_t, kBytes> in[2];
     std::array<uint8_t, kBytes> out{};
     for (auto& operand : in) {
       for (uint8_t& byte : operand) byte = static_cast<uint8_t>(rng_());
     }
-    using Entry = void (*)(const void*, const void*, int64_t, int64_t, void*);
-    reinterpret_cast<Entry>((*loaded)->Find("shuffle").address)(in[0].data(), in[1].data(), 0, 0, out.data());
+    Run(*code, in[0].data(), in[1].data(), out.data());
     const unsigned bytes = bits / 8;
     for (size_t i = 0; i < mask.size(); ++i) {
       if (mask[i] < 0) continue;
@@ -87,8 +106,12 @@ class Shuffles : public ::testing::TestWithParam<isa::IsaLevel> {
   int checked_ = 0;
   int left_ = 0;
 };
-INSTANTIATE_TEST_SUITE_P(Levels, Shuffles, ::testing::Values(isa::IsaLevel::kAvx2, isa::IsaLevel::kAvx512),
-                         [](const auto& info) { return std::string(isa::IsaLevelName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Levels, Shuffles,
+                         ::testing::Values(Machine(isa::IsaLevel::kAvx2, false), Machine(isa::IsaLevel::kAvx512, false),
+                                           Machine(isa::IsaLevel::kAvx512, true)),
+                         [](const auto& info) {
+                           return std::string(isa::IsaLevelName(info.param.first)) + (info.param.second ? "more" : "");
+                         });
 
 /// Masks of the kinds that there are short ways for, and others.
 std::vector<int> MaskOf(int kind, int lanes, std::mt19937& rng) {
@@ -156,6 +179,34 @@ TEST_P(Shuffles, OfMasks) {
   }
   EXPECT_EQ(left_, 0);
   EXPECT_GT(checked_, 300);
+}
+
+// Which are made of shuffles where no instruction counts.
+TEST_P(Shuffles, CountBits) {
+  for (const unsigned bits : {8u, 16u, 32u, 64u}) {
+    for (unsigned lanes = 128 / bits; lanes * bits <= 1024; lanes *= 2) {
+      llvm::LLVMContext context;
+      llvm::Module module("test", context);
+      llvm::IRBuilder<> b(context);
+      llvm::Function* const function = NewFunction(module, b);
+      auto* type = llvm::FixedVectorType::get(b.getIntNTy(bits), lanes);
+      llvm::Value* x = b.CreateAlignedLoad(type, function->getArg(0), llvm::Align(1));
+      b.CreateAlignedStore(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x), function->getArg(4), llvm::Align(1));
+      b.CreateRetVoid();
+      std::string reason;
+      std::optional<Code> code = Compile(*function, level(), extras(), &reason);
+      ASSERT_TRUE(code) << reason;
+      std::array<uint8_t, kBytes> in, out{};
+      for (uint8_t& byte : in) byte = static_cast<uint8_t>(rng_());
+      Run(*code, in.data(), in.data(), out.data());
+      for (size_t at = 0; at < lanes * bits / 8; at += bits / 8) {
+        uint64_t of = 0, got = 0;
+        std::memcpy(&of, in.data() + at, bits / 8);
+        std::memcpy(&got, out.data() + at, bits / 8);
+        ASSERT_EQ(got, static_cast<uint64_t>(std::popcount(of))) << lanes << " lanes of " << bits;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class Reader {
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     registers_.reset(target->createMCRegInfo(triple));
     assembly_.reset(target->createMCAsmInfo(*registers_, triple, options_));
-    subtarget_.reset(target->createMCSubtargetInfo(triple, "x86-64-v4", ""));
+    subtarget_.reset(target->createMCSubtargetInfo(triple, "x86-64-v4", "+avx512vbmi,+avx512bitalg,+avx512vpopcntdq"));
     instructions_.reset(target->createMCInstrInfo());
     context_ = std::make_unique<llvm::MCContext>(triple, assembly_.get(), registers_.get(), subtarget_.get());
     disassembler_.reset(target->createMCDisassembler(*subtarget_, *context_));

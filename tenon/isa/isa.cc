@@ -65,7 +65,10 @@ Cpu Detect() {
   constexpr uint32_t kF = 1u << 16, kDq = 1u << 17, kCd = 1u << 28, kBw = 1u << 30, kVl = 1u << 31;
   if ((files & 0xe6) != 0xe6 || !HasAll(b7, kF | kDq | kCd | kBw | kVl)) return cpu;
   cpu.level = IsaLevel::kAvx512;
+  cpu.extras.avx512_vbmi = HasAll(c7, 1u << 1);
   cpu.extras.avx512_vnni = HasAll(c7, 1u << 11);
+  cpu.extras.avx512_bitalg = HasAll(c7, 1u << 12);
+  cpu.extras.avx512_vpopcntdq = HasAll(c7, 1u << 14);
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) cpu.extras.avx512_bf16 = HasAll(a, 1u << 5);
   return cpu;
 }

@@ -26,6 +26,9 @@ Result<IsaLevel> ParseIsaLevel(std::string_view name);
 struct IsaExtras {
   bool avx512_vnni = false;
   bool avx512_bf16 = false;
+  bool avx512_vbmi = false;       ///< Bytes of two registers anywhere: vpermb, vpermi2b.
+  bool avx512_vpopcntdq = false;  ///< Counts of bits in lanes of 32 and 64.
+  bool avx512_bitalg = false;     ///< And in those of 8 and 16.
   friend bool operator==(const IsaExtras&, const IsaExtras&) = default;
 };
 

@@ -70,6 +70,9 @@ TEST(DetectedIsa, AgreesWithTheKernel) {
   EXPECT_EQ(DetectedIsa(), avx512 ? IsaLevel::kAvx512 : avx2 ? IsaLevel::kAvx2 : IsaLevel::kSse4);
   EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_vnni, avx512 && has({"avx512_vnni"}));
   EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_bf16, avx512 && has({"avx512_bf16"}));
+  EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_vbmi, avx512 && has({"avx512vbmi"}));
+  EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_vpopcntdq, avx512 && has({"avx512_vpopcntdq"}));
+  EXPECT_EQ(ExtrasFor(DetectedIsa()).avx512_bitalg, avx512 && has({"avx512_bitalg"}));
   EXPECT_EQ(ExtrasFor(IsaLevel::kAvx2), IsaExtras{});
 }
 

@@ -108,7 +108,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
     start = Clock::now();
     std::optional<x64::Code> code;
     if (kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
-    if (own) code = x64::Compile(*function, isa, &compiled->llvm_reason, RegistersOf(generator));
+    if (own) code = x64::Compile(*function, isa, isa::ExtrasFor(isa), &compiled->llvm_reason, RegistersOf(generator));
     compiled->times.codegen_us = MicrosSince(start);
     if (code) {
       compiled->frame_bytes = code->frame_bytes;

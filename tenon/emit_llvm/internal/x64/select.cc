@@ -42,8 +42,9 @@ std::string Describe(const llvm::Instruction& inst) {
 
 }  // namespace
 
-std::optional<Function> Select(const llvm::Function& function, bool avx2, std::string* reason) {
-  return Selector(function, avx2, reason).Run();
+std::optional<Function> Select(const llvm::Function& function, bool avx2, const isa::IsaExtras& extras,
+                               std::string* reason) {
+  return Selector(function, avx2, extras, reason).Run();
 }
 
 std::optional<Function> Selector::Run() {

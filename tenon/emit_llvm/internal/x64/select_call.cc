@@ -279,6 +279,12 @@ void Selector::VisitFma(const llvm::IntrinsicInst& call, const Shape& s) {
 }
 
 void Selector::CountBitsOfLanes(const llvm::IntrinsicInst& call, const Shape& s) {
+  if (s.bits >= 32 ? extras_.avx512_vpopcntdq : extras_.avx512_bitalg) {
+    const Parts x = Get(call.getArgOperand(0));
+    const Op count = op::Evex(2, 1, s.bits == 16 || s.bits == 64, s.bits >= 32 ? 0x55 : 0x54);
+    for (unsigned part = 0; part < s.parts; ++part) RmTo(Result(call)[part], count, s.len, x[part], s.part_bytes());
+    return;
+  }
   // Of half a byte by a table; wider lanes sum up their bytes.
   Shape bytes = s;
   bytes.bits = 8;

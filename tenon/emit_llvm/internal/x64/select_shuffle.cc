@@ -148,9 +148,19 @@ bool Selector::Unpack(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, R
   return false;
 }
 
+bool Selector::StaysInBlocks(llvm::ArrayRef<int> mask, const Shape& s) {
+  const auto n = static_cast<int>(s.lanes);
+  const int per = n >> s.len;
+  for (int i = 0; i < n; ++i) {
+    const int m = mask[static_cast<size_t>(i)];
+    if (m >= 0 && (m >= n || m / per != i / per)) return false;
+  }
+  return true;
+}
+
 void Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s, Reg a, Reg b) {
   const int n = static_cast<int>(s.lanes);
-  if (s.bits == 8) return ShuffleBytes(to, mask, s, a, b);
+  if (s.bits == 8 && (!extras_.avx512_vbmi || StaysInBlocks(mask, s))) return ShuffleBytes(to, mask, s, a, b);
   const int per = static_cast<int>(128 / s.bits);
   // Whole 128-bit blocks, half of them of each source.
   int blocks[4] = {0, 0, 0, 0};
@@ -182,14 +192,15 @@ void Selector::TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& s
 }
 
 void Selector::PermuteBy(Reg to, const Shape& s, Reg keys, Reg a, Reg b) {
+  const bool narrow = s.bits < 32;
   const bool words = s.bits == 16;
   Inst m{.len = s.len, .mem_bytes = s.part_bytes(), .foldable = true, .def = Slot::kReg, .reg = to};
   if (a == b && s.len > 0) {
-    m.op = words ? op::Evex(2, 1, 1, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
+    m.op = narrow ? op::Evex(2, 1, words, 0x8d) : op::Evex(2, 1, s.wide(), 0x16);
     m.vvvv = keys;
     m.rm = a;
   } else {
-    m.op = words ? op::Evex(2, 1, 1, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
+    m.op = narrow ? op::Evex(2, 1, words, 0x75) : op::Evex(2, 1, s.wide(), 0x77);
     m.vvvv = a;
     m.rm = b;
     m.tied = keys;

@@ -18,6 +18,7 @@
 
 #include "tenon/emit_llvm/internal/x64/encodings.h"
 #include "tenon/emit_llvm/internal/x64/ops.h"
+#include "tenon/isa/isa.h"
 
 namespace tenon::emit_llvm::x64 {
 
@@ -26,8 +27,8 @@ class Selector {
   /// What all lanes of a vector are, if it is a constant; else null.
   static const llvm::APInt* NumberOf(const llvm::Value* v);
 
-  Selector(const llvm::Function& function, bool avx2, std::string* reason)
-      : fn_(function), avx2_(avx2), reason_(reason) {}
+  Selector(const llvm::Function& function, bool avx2, const isa::IsaExtras& extras, std::string* reason)
+      : fn_(function), avx2_(avx2), extras_(extras), reason_(reason) {}
   std::optional<Function> Run();
 
  private:
@@ -255,6 +256,8 @@ class Selector {
   /// Each register of the result of at most two others; false when it is something else.
   bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
   /// Lanes of any width as bytes, from anywhere in the registers.
+  /// Whether each lane comes of the first source's same 128-bit block.
+  static bool StaysInBlocks(llvm::ArrayRef<int> mask, const Shape& shape);
   void ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// The register's blocks of 128 bits, in that order.
   Reg BlocksOf(Reg r, const Shape& shape, const std::array<int, 4>& from);
@@ -300,6 +303,7 @@ class Selector {
 
   const llvm::Function& fn_;
   const bool avx2_;
+  const isa::IsaExtras extras_;
   std::string* const reason_;
   Function f_;
   uint32_t block_ = 0;

@@ -9,13 +9,13 @@
 
 namespace tenon::emit_llvm::x64 {
 
-std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, std::string* reason,
-                            const Registers& registers) {
+std::optional<Code> Compile(llvm::Function& function, isa::IsaLevel level, const isa::IsaExtras& extras,
+                            std::string* reason, const Registers& registers) {
   const bool avx2 = level == isa::IsaLevel::kAvx2;
   Prepare(function);
   Expand(function, avx2);
   Scalarise(function, avx2);
-  std::optional<Function> selected = Select(function, avx2, reason);
+  std::optional<Function> selected = Select(function, avx2, extras, reason);
   if (!selected) return std::nullopt;
   const std::vector<Location> where = Allocate(*selected, registers);
   if (selected->frame_bytes > kMaxFrame) {
