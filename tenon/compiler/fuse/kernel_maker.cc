@@ -1,11 +1,13 @@
 #include "tenon/compiler/fuse/kernel_maker.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
 #include "tenon/compiler/fuse/canonical.h"
 #include "tenon/compiler/fuse/combiner.h"
+#include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/padding.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/storing.h"
@@ -447,10 +449,27 @@ class Maker {
     return cost;
   }
 
+  /// Whether the value is read from places so far apart that each is alone in its line of memory, and the nearest cache
+  /// does not hold these lines until another stage wants them.
+  bool IsReadFromAfar(Val v, const kir::Stage& stage) {
+    if (b_->node(v).op != kir::Op::kRead) return false;
+    const kir::Read& read = b_->kernel().reads[b_->node(v).attr];
+    const kir::Buffer& buffer = b_->kernel().buffers[read.buf];
+    const target::CacheLevel& cache = program_.target->caches[0];
+    int64_t lines = 1;
+    for (DimId d = 0; d < b_->kernel().dims.size(); ++d) {
+      const bool along = std::find(stage.dims.begin(), stage.dims.end(), d) != stage.dims.end();
+      const int64_t step = std::abs(ElementsAlong(read.at, buffer, d)) * ByteWidth(buffer.type);
+      // Rows around that go through the same lines find them where the one before left them.
+      if (step < cache.line_bytes && (along || step != 0)) return false;
+      if (along) lines *= tracer_->extents[d];
+    }
+    return lines * cache.line_bytes > cache.bytes;
+  }
+
   /// Keeps a value of an earlier stage as a row, if that is cheaper than computing it again.
   std::optional<Scalar> Keep(Ref r, Scalar value, int first) {
-    std::map<Val, bool> seen;
-    if (ValueCost(value.re, seen) < policy::kKeepRowCost || value.im != kir::kNone) return std::nullopt;
+    if (value.im != kir::kNone) return std::nullopt;
     // The stages' dims must be the same loops.
     const StageKey* from_key = nullptr;
     const StageKey* to_key = nullptr;
@@ -461,6 +480,8 @@ class Maker {
     StagePlan& from = stages_.at(*from_key);
     StagePlan& to = stages_.at(*to_key);
     if (from.stage.dims.size() != to.stage.dims.size() || from.stage.dims.empty()) return std::nullopt;
+    std::map<Val, bool> seen;
+    if (ValueCost(value.re, seen) < policy::kKeepRowCost && !IsReadFromAfar(value.re, from.stage)) return std::nullopt;
     int64_t bytes = ByteWidth(program_.shape(r).dtype);
     for (size_t i = 0; i < from.stage.dims.size(); ++i) {
       if (tracer_->same_as[from.stage.dims[i]] != tracer_->same_as[to.stage.dims[i]]) return std::nullopt;
