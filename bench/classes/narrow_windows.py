@@ -21,9 +21,12 @@ def programs(jax):
         P.add(f'{type_name}_small_products', lambda x, y: x @ y, a(101, 7, 13), a(101, 13, 5))
         P.add(f'{type_name}_small_products_in_s32',
               lambda x, y: jnp.einsum('bij,bjk->bik', x, y, preferred_element_type=jnp.int32), a(60, 16, 16), a(60, 16, 16))
+        P.add(f'{type_name}_products_of_a_batch', lambda x, w: jnp.einsum('bij,jk->bik', x, w), a(4, 97, 48), a(48, 40))
         P.add(f'{type_name}_thirds', lambda x: (x // 3, x % 7), a(300, 301))
         P.add(f'{type_name}_roots', lambda x: jnp.sqrt(x.astype(jnp.float32)).astype(dtype), a(300, 301))
         P.add(f'{type_name}_rolled', lambda x, s: jnp.roll(x, s, 1), a(64, 1001), np.int32(17))
+        P.add(f'{type_name}_rows_rolled', jax.vmap(lambda x, s: jnp.roll(x, s)), a(64, 1001), R.i32(1001, 64))
+        P.add(f'{type_name}_before_a_length', lambda x, n: jnp.where(jnp.arange(1001) < n[:, None], x, 1), a(64, 1001), R.i32(1001, 64))
         P.add(f'{type_name}_turned', lambda x: x.transpose(5, 3, 1, 0, 2, 4), a(2, 3, 5, 7, 11, 13))
     P.add('heads_of_twenty', lambda x: x.transpose(0, 2, 1, 3), R.f16(16, 12, 64, 20))
     P.add('rows_of_five_turned', lambda x: x.transpose(1, 0, 2), R.f32(170, 310, 5))

@@ -113,6 +113,7 @@ class Walk {
     const auto in = [&](size_t i) { return ranges_[n.in[i]]; };
     switch (n.op) {
       case Op::kCompare: {
+        if (const Val v = NarrowComparison(n); v != kNone) return v;
         // p != false and p == true are p.
         if (nodes_[n.in[0]].type != DType::kPred || !in(1).is_one()) break;
         if ((n.imm == kir::kNe && in(1).lo == 0) || (n.imm == kir::kEq && in(1).lo == 1)) return n.in[0];
@@ -167,6 +168,48 @@ class Walk {
         break;
     }
     return Add(n);
+  }
+
+  /// The value in 32 bits where neither it nor anything that it is made of needs more; kNone where something does, or
+  /// is not made of places, constants and narrower numbers. `counts`: set where a dim's places are in it.
+  Val Narrowed(Val v, bool& counts, int& steps) {
+    const kir::Node n = nodes_[v];
+    const Range range = ranges_[v];
+    if (--steps < 0 || !range.known || range.lo < INT32_MIN || range.hi > INT32_MAX || n.type == DType::kPred)
+      return kNone;
+    if (n.type == DType::kS32) return v;
+    if (n.type != DType::kS64) return Emit(Op::kConvert, DType::kS32, {v});
+    switch (n.op) {
+      case Op::kConst:
+        return Constant(DType::kS32, range.lo);
+      case Op::kIndex:
+        counts = true;
+        return Emit(Op::kConvert, DType::kS32, {v});
+      case Op::kConvert:
+        return IsInteger(nodes_[n.in[0]].type) ? Narrowed(n.in[0], counts, steps) : kNone;
+      case Op::kAdd:
+      case Op::kSub:
+      case Op::kMul:
+      case Op::kMin:
+      case Op::kMax: {
+        const Val a = Narrowed(n.in[0], counts, steps);
+        const Val b = a == kNone ? kNone : Narrowed(n.in[1], counts, steps);
+        return b == kNone ? kNone : Emit(n.op, DType::kS32, {a, b});
+      }
+      default:
+        return kNone;
+    }
+  }
+
+  /// Places are numbers of 64 bits, of which a vector holds half as many as of those of 32, and what is chosen by them
+  /// comes in vectors as short.
+  Val NarrowComparison(const kir::Node& n) {
+    if (nodes_[n.in[0]].type != DType::kS64) return kNone;
+    bool counts = false;
+    int steps = policy::kMostSpelledSteps;
+    const Val a = Narrowed(n.in[0], counts, steps);
+    const Val b = a == kNone ? kNone : Narrowed(n.in[1], counts, steps);
+    return b == kNone || !counts ? kNone : Emit(Op::kCompare, DType::kPred, {a, b}, n.imm);
   }
 
   bool IsNotZero(const kir::Node& p, Val x) const {

@@ -7,8 +7,9 @@
 namespace tenon::compiler {
 
 /// Replaces what ranges decide: comparisons and choices, remainders of what is not negative or by powers of two,
-/// guards that always hold. Places that are computed from indices alone become terms of their axes. The results keep
-/// their bits. Sizes must be baked. Leaves nodes behind that nothing uses.
+/// guards that always hold. Places that are computed from indices alone become terms of their axes, and those
+/// that are compared become numbers of 32 bits where these hold all of it. The results keep their bits. Sizes must be
+/// baked. Leaves nodes behind that nothing uses.
 void SimplifyIntegers(kir::Kernel& kernel);
 
 /// Places that data decide become the numbers that they were read or computed as, where conversions and clamps on the

@@ -259,5 +259,42 @@ TEST(Integers, FloatsThatAreClamped) {
   }
 }
 
+/// Which places, moved by a number of the argument that lies in [0, most], lie before `end`: places are of 64 bits.
+kir::Kernel BeforeEnd(int64_t n, int64_t most, int64_t end) {
+  kir::KernelBuilder b;
+  const kir::DimId i = b.AddDim(Size::Of(n));
+  const kir::Buf x = b.AddDense(kir::BufKind::kArg, s32, {n}), out = b.AddDense(kir::BufKind::kOut, s32, {n});
+  const Val by = b.Convert(DType::kS64, b.Read(x, {kir::AtOffset(Size::Of(0))}));
+  const Val place = b.Add(b.Index(i), b.Min(b.Max(by, b.ConstS64(0)), b.ConstS64(most)));
+  kir::Stage stage;
+  stage.dims = {i};
+  stage.stores.push_back(
+      {.buf = out,
+       .at = {kir::At(i)},
+       .guard = {},
+       .value = b.Select(b.Compare(kir::kLt, place, b.ConstS64(end)), b.ConstS32(7), b.ConstS32(-7))});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+// Where all of it fits. Places alone stay numbers of 64 bits.
+TEST(Integers, PlacesAreComparedInThirtyTwoBits) {
+  const auto is_wide = [](const kir::Kernel& k) {
+    return std::any_of(k.nodes.begin(), k.nodes.end(),
+                       [](const kir::Node& n) { return n.type == DType::kS64 && n.op != Op::kIndex; });
+  };
+  constexpr int64_t kPlaces = 40;
+  for (const int64_t most : {int64_t{30}, int64_t{kHighest} - kPlaces, int64_t{kHighest}}) {
+    for (const int32_t by : {-3, 0, 12, 25, kHighest}) {
+      std::vector<int32_t> in(kPlaces, by);
+      kir::Kernel k = BeforeEnd(kPlaces, most, 50);
+      const std::vector<int32_t> before = Results(k, in, kPlaces);
+      Simplify(k);
+      EXPECT_EQ(Results(k, in, kPlaces), before) << kir::Print(k);
+      EXPECT_EQ(is_wide(k), most == kHighest) << kir::Print(k);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::compiler
