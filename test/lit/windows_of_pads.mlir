@@ -20,7 +20,7 @@ module @windows {
 // CHECK: plan "pad"
 // CHECK: dim d2 parallel
 // CHECK-NOT: dim d3
-// CHECK: read r0 = b1{{.*}} if 0 <= d1 - 4 < {{p?[0-9]+}} && 0 <= d2 +
+// CHECK: read r0 = b1{{.*}} if 0 <= d1 - 4 < {{p?[0-9]+}} && 0 <= d2 {{[+-]}}
 // CHECK: stage (d0, d1, d2)
 module @pad {
   func.func @main(%x: tensor<32x32x32x3xf32>) -> tensor<32x40x40x3xf32> {
