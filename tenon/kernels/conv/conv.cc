@@ -508,21 +508,20 @@ bool WeightsSuit(const ConvSignature& s) {
 struct BoundConv::Form {
   std::optional<AsProduct> product;  // Nothing: phase by phase.
   internal::Phases phases;
-  std::vector<std::optional<AsProduct>> products;  // Of the phases; nothing for empty ones.
+  std::vector<AsProduct> products;  // Of the phases.
 
   Status RunPhases(const void* in, const void* weights, void* out, threads::ThreadPool& pool) const {
     const auto bytes = static_cast<size_t>(phases.packed_bytes + phases.staged_bytes);
     const std::unique_ptr<std::byte[]> packed(new (std::nothrow) std::byte[bytes]);
     if (packed == nullptr) return ResourceExhausted("convolution: no memory for the weights of its phases");
     std::byte* const staged = packed.get() + phases.packed_bytes;
+    if (phases.leaves_some) internal::ClearResults(phases, out, pool);
     for (size_t i = 0; i < products.size(); ++i) {
       const internal::Phase& phase = phases.list[i];
-      if (products[i]) {
-        internal::PackWeights(phase, weights, packed.get());
-        std::byte* const to = phase.staged ? staged : static_cast<std::byte*>(out) + phase.out_offset;
-        TENON_RETURN_IF_ERROR(RunProduct(*products[i], in, packed.get() + phase.packed_offset, to, pool));
-      }
-      if (phase.staged || phase.empty) internal::StoreResults(phase, staged, out);
+      internal::PackWeights(phase, weights, packed.get());
+      std::byte* const to = phase.staged ? staged : static_cast<std::byte*>(out) + phase.out_offset;
+      TENON_RETURN_IF_ERROR(RunProduct(products[i], in, packed.get() + phase.packed_offset, to, pool));
+      if (phase.staged) internal::StoreResults(phase, staged, out);
     }
     return OkStatus();
   }
@@ -539,10 +538,8 @@ Result<BoundConv> BoundConv::CreateWith(const ConvSignature& s, internal::Way wa
   if (internal::HasPhases(s)) {
     form->phases = internal::PhasesOf(s);
     for (const internal::Phase& phase : form->phases.list) {
-      form->products.emplace_back();
-      if (phase.empty) continue;
       TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(phase.s, way));
-      form->products.back() = std::move(product);
+      form->products.push_back(std::move(product));
     }
   } else {
     TENON_ASSIGN_OR_RETURN(AsProduct product, BindProduct(s, way));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -342,6 +343,57 @@ TEST(Conv, ReadsPatchesWhereTheyLie) {
   // A single result is a product with a vector, whose sums have another order.
   const ConvSignature one = Image(5, 1, 1, false);
   EXPECT_FALSE(internal::LayOf(one, internal::MapOf(one)));
+}
+
+// However far an input's elements lie apart, there is no more to do than for the elements of the window, and outputs
+// that see none of them are 0, those of an output that lies among other things included.
+TEST(Conv, HolesOfAnInputCostNothing) {
+  constexpr int64_t kHoles = 700, kExtent = 3, kWindow = 3, kOut = (kExtent - 1) * kHoles + 1, kRow = kOut + 5;
+  drivers::Convolution n;
+  n.in_feature = n.out_feature = 3;
+  n.in_spatial = n.out_spatial = {1, 2};
+  n.weight_in = 2;
+  n.weight_out = 3;
+  n.weight_spatial = {0, 1};
+  n.strides = n.window_dilation = {1, 1};
+  n.in_dilation = {kHoles, kHoles};
+  n.low = {1, 1};
+  n.reversed = {0, 0};
+  StridedArray in{DType::kF32, {1, kExtent, kExtent, 1}, {}}, weights{DType::kF32, {kWindow, kWindow, 1, 1}, {}},
+      out{DType::kF32, {1, kOut, kOut, 1}, {kOut * kRow, kRow, 1, 1}};
+  for (StridedArray* a : {&in, &weights}) a->strides = RowMajorStridesElems(a->dims);
+  const auto signature = MakeConvSignature(n, in, weights, out);
+  ASSERT_TRUE(signature.ok()) << signature.status().ToString();
+  const internal::Phases phases = internal::PhasesOf(*signature);
+  EXPECT_EQ(phases.list.size(), static_cast<size_t>(kWindow * kWindow));
+  EXPECT_TRUE(phases.leaves_some);
+
+  std::vector<float> x(kExtent * kExtent), w(kWindow * kWindow), y(static_cast<size_t>(kOut * kRow), 7);
+  std::iota(x.begin(), x.end(), 1.f);
+  std::iota(w.begin(), w.end(), 100.f);
+  auto pool = threads::ThreadPool::Create(2);
+  ASSERT_TRUE(pool.ok());
+  ASSERT_TRUE(Conv(*signature, x.data(), w.data(), y.data(), **pool).ok());
+  // The element of the input, if any, that output p sees along a dimension, and with which element of the window.
+  const auto seen = [](int64_t p) -> std::optional<std::pair<int64_t, int64_t>> {
+    for (int64_t k = 0; k < kWindow; ++k) {
+      const int64_t at = p - 1 + k;
+      if (at >= 0 && at % kHoles == 0 && at / kHoles < kExtent) return std::pair(at / kHoles, k);
+    }
+    return std::nullopt;
+  };
+  for (int64_t i = 0; i < kOut; ++i) {
+    for (int64_t j = 0; j < kRow; ++j) {
+      const auto row = seen(i), column = seen(j);
+      float wanted = 7;
+      if (j < kOut) {
+        wanted = row && column ? x[static_cast<size_t>(row->first * kExtent + column->first)] *
+                                     w[static_cast<size_t>(row->second * kWindow + column->second)]
+                               : 0;
+      }
+      ASSERT_EQ(y[static_cast<size_t>(i * kRow + j)], wanted) << i << " " << j;
+    }
+  }
 }
 
 TEST(Conv, RejectsExtentsThatDoNotBelongTogether) {

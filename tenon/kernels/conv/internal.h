@@ -96,7 +96,6 @@ struct Relay {
 /// they belong. Offsets in bytes.
 struct Phase {
   ConvSignature s;      ///< Of the packed weights; of the results as they are made.
-  bool empty = false;   ///< No window meets an element: the results are 0.
   bool staged = false;  ///< The results are made elsewhere, densely.
   Relay weights, results;
   int64_t weight_offset = 0, packed_offset = 0, out_offset = 0;
@@ -105,6 +104,10 @@ struct Phase {
 /// The phases of a convolution, and the bytes that all packed weights and the largest staged results take.
 struct Phases {
   std::vector<Phase> list;
+  /// Some outputs are of no phase: their windows meet no element, and they are 0.
+  bool leaves_some = false;
+  Relay results;             ///< All of them, outside alone.
+  int64_t result_bytes = 0;  ///< Of one.
   int64_t packed_bytes = 0, staged_bytes = 0;
 };
 
@@ -114,7 +117,9 @@ bool HasPhases(const ConvSignature& s);
 Phases PhasesOf(const ConvSignature& s);
 
 void PackWeights(const Phase& phase, const void* weights, std::byte* packed);
-/// The results of a phase that is staged, from there, or empty.
+/// The results of a phase that is staged, from there.
 void StoreResults(const Phase& phase, const std::byte* staged, void* out);
+/// Zeros for all outputs.
+void ClearResults(const Phases& phases, void* out, threads::ThreadPool& pool);
 
 }  // namespace tenon::kernels::internal

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 
+#include "tenon/base/strided_array.h"
 #include "tenon/base/strided_copy.h"
 #include "tenon/kernels/conv/internal.h"
 
@@ -18,25 +20,30 @@ constexpr int64_t kMaxStagedBytes = 512 << 10;
 
 bool Splits(const ConvDim& d) { return d.in_dilation > 1 && d.stride == 1; }
 
-/// Outputs p, p + in_dilation ... of dimension `i`, which splits. Offsets in elements.
-Phase PhaseOf(const Phase& whole, size_t i, int64_t p) {
+/// From one element of the window that meets an element of the input to the next.
+int64_t WindowStep(const ConvDim& d) { return d.in_dilation / std::gcd(d.window_dilation, d.in_dilation); }
+
+/// The first of the outputs along a dimension, which splits, whose windows meet the input with element `first` and
+/// every WindowStep-th one from there on; the others follow every in_dilation places.
+int64_t FirstOutput(const ConvDim& d, int64_t first) {
+  const int64_t p = (d.low - first * d.window_dilation) % d.in_dilation;
+  return p < 0 ? p + d.in_dilation : p;
+}
+
+/// Those outputs of dimension `i`, of which there are some. Offsets in elements.
+Phase PhaseOf(const Phase& whole, size_t i, int64_t first) {
   Phase phase = whole;
   const ConvDim& old = whole.s.dims[i];
   ConvDim& d = phase.s.dims[i];
-  const int64_t holes = old.in_dilation;
-  const int64_t common = std::gcd(old.window_dilation, holes);
-  const int64_t step = holes / common;  // From one window element that meets an input element to the next.
-  int64_t first = 0;
-  while (first < step && first < old.window && (p - old.low + first * old.window_dilation) % holes != 0) ++first;
+  const int64_t holes = old.in_dilation, step = WindowStep(old), p = FirstOutput(old, first);
   d.out = (old.out - p + holes - 1) / holes;
   d.out_stride = old.out_stride * holes;
   d.in_dilation = 1;
   d.window_dilation = step * old.window_dilation / holes;
   d.weight_stride = step * old.weight_stride;
-  d.window = first == step || first >= old.window ? 0 : (old.window - 1 - first) / step + 1;
-  d.low = d.window == 0 ? 0 : -((p - old.low + first * old.window_dilation) / holes);
-  const int64_t lowest = old.reversed ? old.window - 1 - first - (d.window - 1) * step : first;
-  phase.weight_offset += d.window == 0 ? 0 : lowest * old.weight_stride;
+  d.window = (old.window - 1 - first) / step + 1;
+  d.low = -((p - old.low + first * old.window_dilation) / holes);
+  phase.weight_offset += (old.reversed ? old.window - 1 - first - (d.window - 1) * step : first) * old.weight_stride;
   phase.out_offset += p * old.out_stride;
   return phase;
 }
@@ -83,7 +90,7 @@ void LayResults(Phase& phase, int64_t width) {
   dims.push_back(s.out_channels);
   outside.push_back(s.out_channel_stride);
   Dims inside = RowMajorStridesElems(dims);
-  phase.staged = !phase.empty && row != nullptr && row->out < kShortRow && NumElements(dims) * width <= kMaxStagedBytes;
+  phase.staged = row != nullptr && row->out < kShortRow && NumElements(dims) * width <= kMaxStagedBytes;
   if (phase.staged) {
     s.out_group_stride = inside[0];
     s.out_batch_stride = inside[1];
@@ -95,11 +102,31 @@ void LayResults(Phase& phase, int64_t width) {
   phase.results = {dims, outside, inside};
 }
 
-void Split(size_t i, const Phase& phase, std::vector<Phase>& list) {
-  if (i == phase.s.dims.size()) return list.push_back(phase);
+/// As many phases as windows have elements, at most: whatever the holes, what is left of the outputs is 0.
+void Split(size_t i, const Phase& phase, Phases& phases) {
+  if (i == phase.s.dims.size()) return phases.list.push_back(phase);
   const ConvDim& d = phase.s.dims[i];
-  if (!Splits(d)) return Split(i + 1, phase, list);
-  for (int64_t p = 0; p < std::min(d.in_dilation, d.out); ++p) Split(i + 1, PhaseOf(phase, i, p), list);
+  if (!Splits(d)) return Split(i + 1, phase, phases);
+  int64_t found = 0;
+  for (int64_t first = 0; first < std::min(WindowStep(d), d.window); ++first) {
+    if (FirstOutput(d, first) >= d.out) continue;
+    Split(i + 1, PhaseOf(phase, i, first), phases);
+    ++found;
+  }
+  phases.leaves_some |= found < std::min(d.in_dilation, d.out);
+}
+
+/// The results of all phases together, as they lie.
+Relay ResultsOf(const ConvSignature& s, int64_t width) {
+  Relay r{{s.groups, s.batch}, {s.out_group_stride, s.out_batch_stride}, {}};
+  for (const ConvDim& d : s.dims) {
+    r.dims.push_back(d.out);
+    r.outside.push_back(d.out_stride);
+  }
+  r.dims.push_back(s.out_channels);
+  r.outside.push_back(s.out_channel_stride);
+  InBytes(r.outside, width);
+  return r;
 }
 
 }  // namespace
@@ -110,16 +137,15 @@ Phases PhasesOf(const ConvSignature& s) {
   Phases phases;
   Phase whole;
   whole.s = s;
-  Split(0, whole, phases.list);
+  Split(0, whole, phases);
   const int64_t width = ByteWidth(s.type), out_width = ByteWidth(s.out_type);
+  phases.results = ResultsOf(s, out_width);
+  phases.result_bytes = out_width;
   for (Phase& phase : phases.list) {
-    const auto& dims = phase.s.dims;
-    phase.empty = std::any_of(dims.begin(), dims.end(), [](const ConvDim& d) { return d.window == 0; });
     phase.weight_offset *= width;
     phase.out_offset *= out_width;
     LayResults(phase, out_width);
     if (phase.staged) phases.staged_bytes = std::max(phases.staged_bytes, NumElements(phase.results.dims) * out_width);
-    if (phase.empty) continue;
     LayWeights(phase, width);
     phase.packed_offset = phases.packed_bytes;
     constexpr int64_t kLine = 64;
@@ -136,11 +162,23 @@ void PackWeights(const Phase& phase, const void* weights, std::byte* packed) {
 
 void StoreResults(const Phase& phase, const std::byte* staged, void* out) {
   const Relay& r = phase.results;
-  std::byte* const to = static_cast<std::byte*>(out) + phase.out_offset;
-  const uint64_t zero = 0;
-  if (phase.empty)
-    return StridedCopy(to, r.outside, &zero, Dims(r.dims.size(), 0), r.dims, ByteWidth(phase.s.out_type));
-  StridedCopy(to, r.outside, staged, r.inside, r.dims, ByteWidth(phase.s.out_type));
+  StridedCopy(static_cast<std::byte*>(out) + phase.out_offset, r.outside, staged, r.inside, r.dims,
+              ByteWidth(phase.s.out_type));
+}
+
+void ClearResults(const Phases& phases, void* out, threads::ThreadPool& pool) {
+  const Relay& r = phases.results;
+  if (!HasNoGaps(r.dims, r.outside, phases.result_bytes)) {
+    const uint64_t zero = 0;
+    return StridedCopy(out, r.outside, &zero, Dims(r.dims.size(), 0), r.dims, phases.result_bytes);
+  }
+  // Chunks that are worth a thread's while.
+  constexpr int64_t kChunkBytes = 256 << 10, kBytesPerNs = 8;
+  const int64_t bytes = NumElements(r.dims) * phases.result_bytes;
+  pool.ParallelFor((bytes + kChunkBytes - 1) / kChunkBytes, bytes / kBytesPerNs, [&](int64_t i) {
+    const int64_t begin = i * kChunkBytes;
+    std::memset(static_cast<std::byte*>(out) + begin, 0, static_cast<size_t>(std::min(kChunkBytes, bytes - begin)));
+  });
 }
 
 }  // namespace tenon::kernels::internal
