@@ -228,6 +228,30 @@ TEST(Compile, CombinersMayShareWhatTheyCompute) {
                   .ok());
 }
 
+TEST(Compile, LongCombinersAreNotWrittenOutForEachElement) {
+  const auto nodes_with = [](int length) {
+    std::string chain;
+    for (int i = 0; i < length; ++i) chain += fmt::format("%s{} = stablehlo.tanh %s{} : tensor<f32>\n", i + 1, i);
+    const CompiledProgram compiled = Check(fmt::format(R"(func.func @main(%x: tensor<6x16xf32>) -> tensor<6xf32> {{
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = "stablehlo.reduce"(%x, %z) <{{dimensions = array<i64: 1>}}> ({{
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %s0 = stablehlo.add %p, %q : tensor<f32>
+      {}
+      stablehlo.return %s{} : tensor<f32>
+    }}) : (tensor<6x16xf32>, tensor<f32>) -> tensor<6xf32>
+    return %r : tensor<6xf32>
+  }})",
+                                                       chain, length),
+                                           1);
+    size_t nodes = 0;
+    for (const kir::Kernel& kernel : compiled.plan.kernels) nodes += kernel.nodes.size();
+    return nodes;
+  };
+  EXPECT_GT(nodes_with(3), size_t{3 * 16});
+  EXPECT_LT(nodes_with(400), size_t{400});
+}
+
 TEST(Compile, LongChainsOfViewsAndOfInvariantValues) {
   // Slices through concatenations one behind the other; a loop whose body is one long chain that no trip changes.
   constexpr int kLength = 20000;

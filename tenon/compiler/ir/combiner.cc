@@ -87,8 +87,12 @@ Dims ReducedExtents(const Program& program, const GraphNode& reduce) {
 }
 
 bool IsUnrolledReduce(const Program& program, const GraphNode& node) {
-  return node.op == OpCode::kReduce &&
-         NumElements(ReducedExtents(program, node)) <= program.target->numerics.written_out_reduce;
+  if (node.op != OpCode::kReduce) return false;
+  const target::Target& target = *program.target;
+  const int64_t elements = NumElements(ReducedExtents(program, node));
+  // The combiner is written once for each: a long one alone is more than a kernel holds.
+  return elements <= target.numerics.written_out_reduce &&
+         elements * static_cast<int64_t>(node.blocks[0].nodes.size()) <= target.limits.nodes;
 }
 
 bool IsLoopReduce(const Program& program, const GraphNode& node) {

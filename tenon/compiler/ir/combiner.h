@@ -27,7 +27,7 @@ DType SumTypeOf(DType type);
 
 /// Extents of the dims that a reduce runs over.
 Dims ReducedExtents(const Program& program, const GraphNode& reduce);
-/// A reduction of so few elements that it is written out as plain operations.
+/// A reduction of so few elements, by so short a combiner, that it is written out as plain operations.
 bool IsUnrolledReduce(const Program& program, const GraphNode& node);
 /// A reduction that runs as a loop of its own.
 bool IsLoopReduce(const Program& program, const GraphNode& node);
