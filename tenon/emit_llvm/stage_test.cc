@@ -578,6 +578,31 @@ TEST_P(Stages, WindowReductions) {
   }
 }
 
+// Sums of columns have several combiners, to overlap; a long one is written as few times as can be.
+TEST_P(Stages, LongCombinersAreWrittenOnce) {
+  const auto bytes_per_op = [&](int ops) {
+    KernelBuilder b;
+    const DimId row = b.AddDim(Size::Of(100), DimKind::kReduce), column = b.AddDim(Size::Of(37));
+    const Buf in = b.AddDense(BufKind::kArg, f32, {100, 37}), out = b.AddDense(BufKind::kOut, f32, {37});
+    Stage s;
+    s.dims = {column, row};
+    const Val sum = b.AddReduce(s, 1u << row, Op::kAdd, b.Read(in, {At(row), At(column)}), b.ConstF32(0));
+    GraphBuilder combiner({f32, f32});
+    Val last = combiner.Binary(Op::kAdd, combiner.Argument(0), combiner.Argument(1));
+    for (int i = 0; i < ops; ++i)
+      last = combiner.Binary(i % 2 == 0 ? Op::kMax : Op::kSub, combiner.Argument(i % 2), last);
+    s.reduces[0].combiner = b.AddGraph(combiner.Finish({last}));
+    s.stores.push_back(Put(out, {At(column)}, sum));
+    b.AddStage(s);
+    const Kernel kernel = b.Finish();
+    Expect(kernel);
+    const auto compiled = CompileKernel(kernel, {.isa = GetParam()});
+    EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();
+    return compiled.ok() ? static_cast<double>((*compiled)->code_bytes) / ops : 0;
+  };
+  EXPECT_LT(bytes_per_op(1000), bytes_per_op(200) / 2);
+}
+
 TEST_P(Stages, ScansSeeEarlierStores) {
   // out[i, t] = out[i, t-1] * 0.5 + x[i, t]: t is serial.
   for (bool time_last : {true, false}) {

@@ -159,6 +159,17 @@ bool StoreAllows(const Analysis& an, const kir::Store& store, const Access& acce
   });
 }
 
+/// Of the longest combiner among the stage's reductions.
+int CombinerCost(const kir::Kernel& k, const kir::Stage& stage) {
+  int most = 0;
+  for (const kir::Reduce& r : stage.reduces) {
+    int cost = 0;
+    for (const kir::Node& node : k.graphs[r.combiner].nodes) cost += target::OpCosts::Standard().Of(node);
+    most = std::max(most, cost);
+  }
+  return most;
+}
+
 /// Lanes of a whole register, or so many that a shorter row fits: whatever is gathered for lanes that nobody asks for
 /// is gathered all the same. Registers of narrow elements are not split.
 unsigned ShortLanes(const Analysis& an, const std::vector<const Access*>& reads, const std::vector<Access>& stores,
@@ -436,6 +447,11 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   plan.masked_only = plan.copies == 1 && isa == isa::IsaLevel::kAvx512;
   plan.written_out =
       static_cast<unsigned>(std::min(policy::kAskingRowVectors, policy::kAskingRowCost / std::max(1, cost)));
+  // Copies of a sum have a combiner each, which alone fills a core where it is long.
+  if (CombinerCost(an.kernel, stage) > policy::kTogether) {
+    plan.copies = plan.together = 1;
+    plan.masked_only = isa == isa::IsaLevel::kAvx512;
+  }
   // What one update writes the next may read, and a masked store is slow to read again: as few masked ones as can be.
   for (const kir::Store& store : stage.stores) {
     if (store.combine < 0) continue;
