@@ -75,6 +75,58 @@ TEST(Interleave, SharesWhatComponentsHaveInCommon) {
   EXPECT_EQ(Deinterleave(16, 4, std::vector<int>{2}, true).steps.size(), 3u);
 }
 
+// Outputs of any lanes of any inputs, in no more steps than each by itself takes.
+TEST(Interleave, CollectsTogether) {
+  uint64_t state = 1;
+  const auto below = [&](int n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int>((state >> 33) % static_cast<unsigned>(n));
+  };
+  for (int trial = 0; trial < 500; ++trial) {
+    const int lanes = 2 << below(4), inputs = 1 + below(12), outputs = 1 + below(12);
+    std::vector<std::vector<LaneFrom>> wanted;
+    for (int o = 0; o < outputs; ++o) {
+      wanted.emplace_back();
+      for (int i = 0; i < lanes; ++i) {
+        const bool any = below(10) == 0;
+        wanted.back().push_back(any ? LaneFrom{} : LaneFrom{below(inputs), below(lanes)});
+      }
+    }
+    const LaneNetwork network = CollectedTogether(lanes, inputs, wanted);
+    ASSERT_EQ(network.inputs, inputs);
+    ASSERT_LE(network.steps.size(), Collected(lanes, inputs, wanted).steps.size());
+    std::vector<Vector> vectors;
+    for (int v = 0; v < inputs; ++v) {
+      vectors.emplace_back();
+      for (int i = 0; i < lanes; ++i) vectors.back().push_back(v * lanes + i);
+    }
+    const std::vector<Vector> made = Through(network, vectors);
+    for (size_t o = 0; o < wanted.size(); ++o) {
+      for (size_t i = 0; i < wanted[o].size(); ++i) {
+        if (wanted[o][i].vector < 0) continue;
+        ASSERT_EQ(made[o][i], wanted[o][i].vector * lanes + wanted[o][i].lane) << "trial " << trial;
+      }
+    }
+  }
+}
+
+// Places as bits that change places: each that goes from a vector's number to its lanes is a round of all vectors.
+TEST(Interleave, CollectsPermutationsOfBitsInRounds) {
+  for (int common = 0; common <= 4; ++common) {
+    // Lanes of the outputs: `common` bits of the inputs' lanes, the others of their numbers.
+    const int lanes = 16, vectors = 1 << (4 - common);
+    std::vector<std::vector<LaneFrom>> wanted(static_cast<size_t>(vectors));
+    for (int o = 0; o < vectors; ++o) {
+      for (int i = 0; i < lanes; ++i) {
+        const int low = i & ((1 << common) - 1), high = i >> common;
+        wanted[static_cast<size_t>(o)].push_back({high, low * vectors + o});
+      }
+    }
+    const LaneNetwork network = CollectedTogether(lanes, vectors, wanted);
+    EXPECT_LE(network.steps.size(), static_cast<size_t>(vectors * std::max(1, 4 - common))) << common;
+  }
+}
+
 TEST(Interleave, KnowsWhatItsLanesComeFrom) {
   const int lanes = 8, stride = 3;
   const LaneNetwork network = Interleave(lanes, stride);

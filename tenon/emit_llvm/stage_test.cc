@@ -1062,6 +1062,78 @@ TEST_P(Stages, FourDimTransposeKeepsRunsContiguous) {
 
 // Both parts of complex numbers, and one of each pair, whose rows and columns change places; rows that run down, too.
 // Nothing behind the last element is there.
+/// out = x permuted (+ y permuted otherwise, the same along one dim); pieces go through the first `split` dims.
+Kernel PermutedKernel(DType type, const std::vector<int64_t>& extents, const std::vector<size_t>& of_x,
+                      const std::vector<size_t>& of_y, size_t split, bool adds) {
+  const auto strides = [&](const std::vector<size_t>& order) {
+    std::vector<int64_t> stride(extents.size());
+    int64_t next = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      stride[order[i]] = next;
+      next *= extents[order[i]];
+    }
+    return stride;
+  };
+  KernelBuilder b;
+  Stage s;
+  int64_t points = 1;
+  std::vector<size_t> straight;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    s.dims.push_back(b.AddDim(Size::Of(extents[d])));
+    straight.push_back(d);
+    points *= extents[d];
+  }
+  const auto at = [&](const std::vector<int64_t>& stride, size_t without) {
+    Axis axis;
+    for (size_t d = 0; d < stride.size(); ++d) {
+      if (d != without) axis.terms.push_back({static_cast<DimId>(d), Size::Of(stride[d])});
+    }
+    return axis;
+  };
+  const Buf x = b.AddDense(BufKind::kArg, type, {points}), y = b.AddDense(BufKind::kArg, type, {points}),
+            out = b.AddDense(BufKind::kOut, type, {points});
+  const Axis to = at(strides(straight), extents.size());
+  const Axis from_x = at(strides(of_x), extents.size()), from_y = at(strides(of_y), of_y[0]);
+  for (const uint8_t part : {0, 1}) {
+    if (part == 1 && !IsComplex(type)) break;
+    Val value = b.Read(x, {from_x}, part);
+    if (adds) value = b.Add(value, b.Read(y, {from_y}, part));
+    Store store = Put(out, {to}, value);
+    store.component = part;
+    s.stores.push_back(store);
+  }
+  b.AddStage(s);
+  if (split > 0) b.kernel().split = {(DimMask{1} << split) - 1, Size::Of(1)};
+  return b.Finish();
+}
+
+// Dims none of which fills a vector, in any order on either side.
+TEST_P(Stages, ShortDimsChangePlaces) {
+  uint64_t state = 7;
+  const auto below = [&](size_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>((state >> 33) % n);
+  };
+  constexpr DType kTypes[] = {f32,          DType::kU8, DType::kS16, DType::kBF16, DType::kF64,
+                              DType::kPred, s64,        DType::kF16, DType::kC64,  DType::kC128};
+  for (int trial = 0; trial < 120; ++trial) {
+    const DType type = kTypes[static_cast<size_t>(trial) % std::size(kTypes)];
+    std::vector<int64_t> extents(2 + below(5));
+    const bool twos = trial % 3 == 0;
+    for (int64_t& e : extents) e = twos ? 2 : static_cast<int64_t>(2 + below(4));
+    if (twos) extents.resize(8, 2);
+    const auto order = [&] {
+      std::vector<size_t> dims(extents.size());
+      for (size_t d = 0; d < dims.size(); ++d) dims[d] = d;
+      for (size_t d = dims.size(); d-- > 1;) std::swap(dims[d], dims[below(d + 1)]);
+      return dims;
+    };
+    const bool adds = type != DType::kPred && trial % 2 == 0;
+    Expect(PermutedKernel(type, extents, order(), order(), trial % 4 == 1 ? below(extents.size() - 1) : 0, adds),
+           {.seed = static_cast<uint64_t>(trial), .indices_per_call = 3, .misalign_bytes = 8});
+  }
+}
+
 TEST_P(Stages, PartsOfElementsChangePlacesWithLanes) {
   for (DType type : {DType::kC64, DType::kC128, f32, DType::kF64, DType::kS16, DType::kU8}) {
     for (const auto& [rows, columns] :

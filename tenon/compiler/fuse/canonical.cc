@@ -10,8 +10,9 @@
 #include "tenon/compiler/fuse/integers.h"
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/kernel_work.h"
+#include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
-#include "tenon/compiler/fuse/short_dims.h"
+#include "tenon/compiler/fuse/short_tiles.h"
 #include "tenon/kir/math.h"
 #include "tenon/target/lanes.h"
 #include "tenon/target/work.h"
@@ -438,6 +439,26 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
   }
 }
 
+namespace {
+
+/// Pieces of whole tiles of the stage's last dims.
+void SplitAroundTiles(kir::Kernel& k, kir::DimMask tiled, const target::Target& target) {
+  k.split = {};
+  const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
+  int64_t points = 1;
+  for (DimId d : stage.dims) {
+    if (tiled & Bit(d)) {
+      points *= k.dims[d].extent.baked;
+    } else {
+      k.split.dims |= Bit(d);
+    }
+  }
+  if (k.split.dims == 0) return;
+  k.split.grain = Size::Of(std::max<int64_t>(1, policy::PieceBytes(target) / (points * BytesPerPoint(k))));
+}
+
+}  // namespace
+
 void FindInPlace(MadeKernel& made) {
   for (size_t out = 0; out < made.buffers.size(); ++out) {
     if (made.buffers[out].kind != BoundBuffer::Kind::kWrite) continue;
@@ -531,7 +552,7 @@ kir::DimMask KeptExtents(const kir::Kernel& k) {
   return kept;
 }
 
-void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
+void Parameterise(kir::Kernel& k, std::vector<int64_t>& params, kir::DimMask tiled) {
   std::map<int64_t, int32_t> slots;
   auto turn = [&](Size& s, int64_t keep) {
     if (s.is_param() || (s.baked <= keep && s.baked >= -keep)) return;
@@ -543,7 +564,7 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
   // about their places is known then.
   const kir::DimMask known = AskedRows(k), rows = KnownRows(k), kept = KeptExtents(k);
   for (size_t d = 0; d < k.dims.size(); ++d) {
-    if (!(kept & Bit(d))) turn(k.dims[d].extent, policy::kSmallNumber);
+    if (!((kept | tiled) & Bit(d))) turn(k.dims[d].extent, policy::kSmallNumber);
   }
   // What lies rows apart is found by one address.
   const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : policy::kSmallNumber;
@@ -560,11 +581,15 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params) {
     const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
       if (!together || &a != &at.back()) {
-        for (kir::Term& t : a.terms) turn(t.coef, policy::kSmallNumber);
+        for (kir::Term& t : a.terms) {
+          if (!(tiled & Bit(t.dim))) turn(t.coef, policy::kSmallNumber);
+        }
         turn(a.offset, near);
         continue;
       }
-      for (kir::Term& t : a.terms) turn(t.coef, target::kMaxInterleaved);
+      for (kir::Term& t : a.terms) {
+        if (!(tiled & Bit(t.dim))) turn(t.coef, target::kMaxInterleaved);
+      }
     }
     for (kir::Guard& g : guard) {
       if (g.e.terms.size() == 1 && (known & Bit(g.e.terms[0].dim))) continue;
@@ -637,7 +662,7 @@ void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   UnifyDims(k);
   JoinStages(k);
   done("a kernel with shared dims");
-  if (!gpu && WriteOutShortDims(k, target)) {
+  if (!gpu && ArrangeShortDims(k, target)) {
     DropLocals(made);
     DropDead(k);
     MergeDims(k);
@@ -653,13 +678,18 @@ void FinishKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   };
   ShortenPlaces(k);
   DropDead(k);
-  DecideSplit(k, target);
+  const kir::DimMask tiled = target.kind == target::Kind::kGpu ? 0 : TiledDims(k, target);
+  if (tiled != 0) {
+    SplitAroundTiles(k, tiled, target);
+  } else {
+    DecideSplit(k, target);
+  }
   // One piece needs no order of its points, which leaves the choice of loops and lanes to code generation.
   if (kir::SplitTotal(k, nullptr) <= k.split.grain.baked) k.split = {};
   done("a kernel with a split");
   FindInPlace(made);
   made.work = KernelWork(k, target);
-  Parameterise(k, made.params);
+  Parameterise(k, made.params, tiled);
   done("a kernel with parameters");
 }
 

@@ -35,7 +35,7 @@ void FindInPlace(MadeKernel& made);
 /// The dims whose extents, all of them baked, Parameterise leaves so.
 kir::DimMask KeptExtents(const kir::Kernel& kernel);
 /// Extents, strides, coefficients and bounds beyond small numbers become slots of the parameter block; equal numbers
-/// share a slot.
-void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params);
+/// share a slot. Those of `tiled` dims (TiledDims) stay, and what places move by along them.
+void Parameterise(kir::Kernel& kernel, std::vector<int64_t>& params, kir::DimMask tiled = 0);
 
 }  // namespace tenon::compiler

@@ -12,7 +12,7 @@
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
-#include "tenon/compiler/fuse/short_dims.h"
+#include "tenon/compiler/fuse/short_tiles.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
@@ -162,7 +162,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   if (!large) {
     kir::Kernel moved = made.kernel;
     MergeDims(moved);
-    WriteOutShortDims(moved, *p_.target);
+    ArrangeShortDims(moved, *p_.target);
     if (step - LaneCycles(moved, *p_.target) <= policy::kCopyKernelCycles) {
       out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
       return;

@@ -55,8 +55,8 @@ target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
   if (loops) {  // Whoever makes such a kernel knows the trips.
     for (const kir::Node& n : k.nodes) work.ops += points * target.costs.Of(n);
   } else {
-    work.ops =
-        LaneCostOf(k, target, PointsStayApart(k)).cycles * static_cast<double>(target.vector_bytes) / sizeof(float);
+    work.ops = LaneCostOf(k, target, {.by_row = PointsStayApart(k)}).cycles * static_cast<double>(target.vector_bytes) /
+               sizeof(float);
   }
   return work;
 }

@@ -12,6 +12,7 @@
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/walk.h"
 #include "tenon/target/lanes.h"
+#include "tenon/target/short_tile.h"
 
 namespace tenon::compiler {
 namespace {
@@ -21,8 +22,9 @@ using kir::DimMask;
 using kir::Op;
 using kir::Val;
 
-constexpr int64_t kMostLanes = 16;  // structural: bytes are shuffled in so many
-constexpr int64_t kFewLanes = 4;    // structural: of the shortest vector
+constexpr int64_t kMostLanes = 16;   // structural: bytes are shuffled in so many
+constexpr int64_t kFewLanes = 4;     // structural: of the shortest vector
+constexpr double kStoreLoads = 1.5;  // structural: a store counts as so many loads
 
 /// Square tiles of vectors along one dim and rows along another, of a stage that only moves and computes.
 struct Tiles {
@@ -32,10 +34,11 @@ struct Tiles {
 
 class Model {
  public:
-  Model(const kir::Kernel& k, const target::Target& target, bool by_row)
+  Model(const kir::Kernel& k, const target::Target& target, const LaneModel& model)
       : k_(k),
         target_(target),
-        by_row_(by_row),
+        by_row_(model.by_row),
+        may_tile_(model.tiled),
         deps_(kir::DependentDims(k)),
         kept_(KeptExtents(k)),
         extents_(k.dims.size()) {
@@ -69,6 +72,8 @@ class Model {
           if (k_.dims[d].kind == kir::DimKind::kReduce && (d != stage.dims.back() || !MeetsInLanes(stage, d))) continue;
           least = std::min(least, Cycles(stage, d));
         }
+        if (may_tile_ && outer < 0 && k_.outer == 0 && k_.seq.size() == 1)
+          least = std::min(least, BestTiled(stage).cost);
         sum.cycles += least.cycles;
         sum.of_loops += least.of_loops;
       }
@@ -77,7 +82,144 @@ class Model {
     return best;
   }
 
+  /// Of the only stage, which is one of points.
+  DimMask TiledDims() {
+    const auto* stage = k_.seq.size() == 1 ? std::get_if<kir::Stage>(&k_.seq[0].is) : nullptr;
+    if (stage == nullptr || k_.outer > 0 || !stage->reduces.empty()) return 0;
+    Prepare(*stage);
+    const Tiled tiled = BestTiled(*stage);
+    if (tiled.dims == 0) return 0;
+    LaneCost least = Cycles(*stage, -1);
+    for (DimId d : stage->dims) least = std::min(least, Cycles(*stage, d));
+    return tiled.cost < least ? tiled.dims : 0;
+  }
+  double TiledCycles(DimMask dims) {
+    const auto& stage = std::get<kir::Stage>(k_.seq[0].is);
+    Prepare(stage);
+    return CyclesTiled(stage, dims).cycles;
+  }
+
  private:
+  struct Tiled {
+    LaneCost cost{.cycles = std::numeric_limits<double>::infinity()};
+    DimMask dims = 0;
+  };
+
+  /// The last dims of the stage together.
+  Tiled BestTiled(const kir::Stage& stage) const {
+    Tiled best;
+    DimMask dims = 0;
+    int64_t points = 1;
+    for (size_t i = stage.dims.size(); i-- > 0;) {
+      const DimId d = stage.dims[i];
+      if (k_.dims[d].extent.baked > policy::kShortDim) break;
+      points *= std::max<int64_t>(1, k_.dims[d].extent.baked);
+      if (points > policy::kMostTiled) break;
+      dims |= Bit(d);
+      const LaneCost cost = CyclesTiled(stage, dims);
+      if (!(cost < best.cost)) continue;
+      best = {cost, dims};
+    }
+    return best;
+  }
+
+  /// Whether the stage stores plainly what it computes, all of it side by side, and moves along the dims by constants.
+  bool MayTile(const kir::Stage& stage, DimMask dims) const {
+    if (!stage.reduces.empty() || stage.stores.empty() || std::popcount(dims) < 2) return false;
+    for (const kir::Range& r : stage.domain) {
+      if (dims & Bit(r.dim)) return false;
+    }
+    const auto follows = [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at,
+                             const SmallVector<kir::Guard, 1>& guard) {
+      if (!guard.empty()) return false;
+      for (size_t i = 0; i < at.size(); ++i) {
+        if (at[i].start != kir::kNone && (deps_[at[i].start] & dims) != 0) return false;
+        // Longer strides of buffers are no part of the code.
+        if (k_.buffers[buf].stride[i].baked > policy::kSmallNumber &&
+            std::ranges::any_of(at[i].terms, [&](const kir::Term& t) { return (dims & Bit(t.dim)) != 0; }))
+          return false;
+      }
+      return true;
+    };
+    for (const kir::Store& s : stage.stores) {
+      if (s.combine >= 0 || s.order != kir::StoreOrder::kDisjoint || !follows(s.buf, s.at, s.guard)) return false;
+    }
+    for (size_t v = 0; v < k_.nodes.size(); ++v) {
+      if (!needed_[v] || k_.nodes[v].op != Op::kRead || (deps_[v] & dims) == 0) continue;
+      const kir::Read& read = k_.reads[k_.nodes[v].attr];
+      if (!follows(read.buf, read.at, read.guard)) return false;
+    }
+    return std::ranges::all_of(stage.dims,
+                               [&](DimId d) { return !(dims & Bit(d)) || k_.dims[d].kind == kir::DimKind::kParallel; });
+  }
+
+  /// By how much the place moves along each of the dims, complex numbers part by part.
+  std::vector<int64_t> MovesAlong(const SmallVector<kir::Axis, 4>& at, kir::Buf buf, DimMask dims, bool parts) const {
+    const kir::Buffer& buffer = k_.buffers[buf];
+    std::vector<int64_t> moves;
+    for (size_t d = 0; d < k_.dims.size(); ++d) {
+      if (dims & Bit(d)) moves.push_back(ElementsAlong(at, buffer, d) * (parts && IsComplex(buffer.type) ? 2 : 1));
+    }
+    return moves;
+  }
+  int PartBytes(kir::Buf buf) const {
+    const DType type = k_.buffers[buf].type;
+    return ByteWidth(IsComplex(type) ? RealPartOf(type) : type);
+  }
+
+  LaneCost CyclesTiled(const kir::Stage& stage, DimMask dims) const {
+    LaneCost best{.cycles = std::numeric_limits<double>::infinity()};
+    if (!MayTile(stage, dims)) return best;
+    std::vector<int64_t> extents, stored;
+    for (size_t d = 0; d < k_.dims.size(); ++d) {
+      if (dims & Bit(d)) extents.push_back(k_.dims[d].extent.baked);
+    }
+    std::vector<std::pair<std::vector<int64_t>, int>> reads;
+    std::vector<int> bytes;
+    for (const kir::Store& s : stage.stores) {
+      std::vector<int64_t> moves = MovesAlong(s.at, s.buf, dims, false);
+      if (!stored.empty() && moves != stored) return best;
+      stored = std::move(moves);
+      bytes.push_back(PartBytes(s.buf));
+    }
+    for (size_t v = 0; v < k_.nodes.size(); ++v) {
+      if (!needed_[v] || k_.nodes[v].op != Op::kRead || (deps_[v] & dims) == 0) continue;
+      const kir::Read& read = k_.reads[k_.nodes[v].attr];
+      reads.emplace_back(MovesAlong(read.at, read.buf, dims, true), PartBytes(read.buf));
+      bytes.push_back(reads.back().second);
+    }
+    DimMask all = 0;
+    for (DimId d : stage.dims) all |= Bit(d);
+    const double tiles = Points(all & ~dims, -1, 1);
+    const double of_loops = tiles * policy::kLoopCycles + StartsOfLoops(all & ~dims, -1) * policy::kInnerLoopCycles;
+    for (const int lanes : target::LanesOfTiles(static_cast<int>(widest_), bytes, vector_bytes())) {
+      const auto tile = target::ShortTile::Of(extents, stored, lanes);
+      if (!tile) continue;
+      double cycles = of_loops;
+      bool permutes = false;
+      for (const auto& [moves, of_read] : reads) {
+        const target::TileReads moved = target::ReadsOf(*tile, moves, of_read);
+        permutes = permutes || !target::LieAsRead(moved);
+        cycles += tiles * target::TileReadCycles(moved, of_read, vector_bytes());
+      }
+      if (!permutes) continue;
+      const double vectors = tiles * tile->vectors();
+      cycles += vectors * kStoreLoads * static_cast<double>(stage.stores.size());
+      for (size_t v = 0; v < k_.nodes.size(); ++v) {
+        if (!needed_[v]) continue;
+        const bool alone = (deps_[v] & dims) == 0;
+        const double times = alone ? Times(deps_[v], false, -1, 1) : vectors * Registers(widest_, lanes);
+        if (k_.nodes[v].op != Op::kRead) {
+          cycles += CyclesOf(k_.nodes[v], alone) * times;
+        } else if (alone) {
+          cycles += target::kContiguousMove * times;
+        }
+      }
+      best = std::min(best, LaneCost{.cycles = cycles, .of_loops = of_loops});
+    }
+    return best;
+  }
+
   /// Cycles until the lanes of a reduction have met, while other rows' do.
   double MeetCycles(const kir::Reduce& reduce) const {
     const kir::Graph& combiner = k_.graphs[reduce.combiner];
@@ -288,7 +430,7 @@ class Model {
     std::vector<Set> sets;
     for (const Move& m : moves) {
       const int64_t coef = lane < 0 ? 0 : ElementsAlong(*m.at, k_.buffers[m.buf], static_cast<size_t>(lane));
-      const double times = Times(m.dims, m.reduced, lane, lanes) * m.share * (m.store ? 1.5 : 1);
+      const double times = Times(m.dims, m.reduced, lane, lanes) * m.share * (m.store ? kStoreLoads : 1);
       // Of complex numbers one part moves; shuffles see the parts of all as elements.
       const DType type = k_.buffers[m.buf].type;
       const int64_t parts = IsComplex(type) ? 2 : 1;
@@ -324,7 +466,7 @@ class Model {
     for (Set& s : sets) {
       std::sort(s.offsets.begin(), s.offsets.end());
       s.offsets.erase(std::unique(s.offsets.begin(), s.offsets.end()), s.offsets.end());
-      const double times = Times(s.first->dims, s.first->reduced, lane, lanes) * (s.first->store ? 1.5 : 1);
+      const double times = Times(s.first->dims, s.first->reduced, lane, lanes) * (s.first->store ? kStoreLoads : 1);
       for (size_t i = 0; i < s.offsets.size();) {
         size_t end = i;
         const int64_t stride = std::abs(s.coef);
@@ -460,7 +602,7 @@ class Model {
 
   const kir::Kernel& k_;
   const target::Target& target_;
-  const bool by_row_;
+  const bool by_row_, may_tile_;
   std::vector<DimMask> deps_;
   const DimMask kept_;
   std::vector<int64_t> extents_;
@@ -483,8 +625,16 @@ bool PointsStayApart(const kir::Kernel& kernel) {
   });
 }
 
-LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target, bool by_row) {
-  return Model(kernel, target, by_row).Run();
+kir::DimMask TiledDims(const kir::Kernel& kernel, const target::Target& target) {
+  return Model(kernel, target, {}).TiledDims();
+}
+
+double TiledCycles(const kir::Kernel& kernel, const target::Target& target, kir::DimMask dims) {
+  return Model(kernel, target, {}).TiledCycles(dims);
+}
+
+LaneCost LaneCostOf(const kir::Kernel& kernel, const target::Target& target, const LaneModel& model) {
+  return Model(kernel, target, model).Run();
 }
 
 }  // namespace tenon::compiler

@@ -157,6 +157,13 @@ inline constexpr int64_t kMinLanePoints = 4;
 /// vectors well enough, and code would grow.
 inline constexpr int64_t kShortDim = 32;
 inline constexpr int64_t kMaxWrittenOut = 32;
+/// Points of short dims that are gone through together at most: of bytes, the most that vectors hold, and those on the
+/// way to them.
+inline constexpr int64_t kMostTiled = 1024;
+/// Going through them so must leave at most this part of the modelled time: loops change places for it.
+inline constexpr double kTiledGain = 0.8;
+/// Places of short dims that may be looked at to find those.
+inline constexpr int kMostTileTrials = 64;
 /// What is written out costs no more than a kernel may (KernelLimits::cost), or so many times what was there: code
 /// is made for all of it. It has at most so many nodes on the way.
 inline constexpr double kWrittenOutGrowth = 1.5;

@@ -664,9 +664,10 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   if (all == 0) return false;
   std::optional<kir::Kernel> best;
   // Loops become one kernel where their short steps are written out: how rows move is no matter there.
-  LaneCost now = LaneCostOf(k, target);
+  LaneCost now = LaneCostOf(k, target, {.tiled = false});
   const bool by_row = PointsStayApart(k) && now.cycles >= policy::kRowsMatterCycles;
-  if (by_row) now = LaneCostOf(k, target, by_row);
+  const LaneModel model{.by_row = by_row, .tiled = false};
+  if (by_row) now = LaneCostOf(k, target, model);
   if (now.cycles <= policy::kWriteOutCycles) return false;
   double least = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
   const std::vector<DimMask> deps = kir::DependentDims(k);
@@ -705,7 +706,7 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     if (code > most_code && !settles) return;
     std::optional<kir::Kernel> made = Writer(k, dims).Run();
     if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
-    const LaneCost cost = LaneCostOf(*made, target, by_row);
+    const LaneCost cost = LaneCostOf(*made, target, model);
     if (cost.cycles >= least) return;
     // Fewer loops alone are no gain where many rows only move: each would go to memory of its own, and caches and
     // prefetchers follow few such at a time.

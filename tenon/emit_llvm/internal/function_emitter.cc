@@ -116,6 +116,15 @@ Value* FunctionEmitter::DimHigh(DimId dim) {
   return range_[dim].second != nullptr ? range_[dim].second : SizeValue(k_.dims[dim].extent);
 }
 
+DimMask FunctionEmitter::CutDims() const {
+  if (loops_ > 0) return ~DimMask{0};
+  DimMask cut = 0;
+  for (DimId d = 0; d < k_.dims.size(); ++d) {
+    if (range_[d].first != nullptr || range_[d].second != nullptr) cut |= DimMask{1} << d;
+  }
+  return cut;
+}
+
 void FunctionEmitter::For(Value* lo, Value* hi, Value* step, Values* carried, llvm::function_ref<void()> before,
                           llvm::function_ref<void(Value*)> body) {
   auto* const_lo = llvm::dyn_cast<llvm::ConstantInt>(lo);
@@ -476,7 +485,7 @@ void FunctionEmitter::HoistVectors(const kir::Seq& body) {
   std::map<DimId, std::vector<kir::Val>> roots;
   DimMask refused = promoted_ | pinned_;
   const auto see = [&](const kir::Stage& stage) {
-    const StagePlan plan = PlanStage(an_, stage, promoted_, isa_, true);
+    const StagePlan plan = PlanStage(an_, stage, promoted_, ~DimMask{0}, isa_, true);
     const bool alone = plan.kind == StagePlan::Kind::kVector && stage.reduces.empty() && stage.domain.empty();
     for (DimId d : stage.dims) {
       const kir::Size extent = k_.dims[d].extent;

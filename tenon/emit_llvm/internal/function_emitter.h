@@ -64,6 +64,7 @@ class FunctionEmitter {
     Value* count = nullptr;  ///< i64: how many those are, the first ones.
     Value* stream =
         nullptr;  ///< i1: stores of whole vectors should pass the caches by (they are aligned then); null: never.
+    const StagePlan* short_tile = nullptr;  ///< Copies are the vectors of its tile; `dim` is one of its dims.
   };
 
   // --- rows of several stages (rows.cc)
@@ -97,6 +98,9 @@ class FunctionEmitter {
   Value* LocalBase(kir::Buf buf);
   Value* DimLow(kir::DimId dim);
   Value* DimHigh(kir::DimId dim);
+  /// Dims of which a stage may have a range. In a loop all: what a trip stores the next one reads, in vectors that lie
+  /// as they were stored.
+  kir::DimMask CutDims() const;
   Value* I64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
   Value* Alloca(llvm::Type* type, uint64_t count);
   llvm::BasicBlock* NewBlock(const char* name);
@@ -112,7 +116,8 @@ class FunctionEmitter {
   void Rewind(size_t mark);
   kir::DimMask CopyDims() const;
   unsigned CopyOf(kir::DimMask deps, unsigned copy) const { return deps & CopyDims() ? copy : 0; }
-  bool IsVector(kir::Val v) const { return lanes_.dim >= 0 && (an_.deps[v] >> lanes_.dim & 1); }
+  kir::DimMask LaneDims() const;
+  bool IsVector(kir::Val v) const { return lanes_.dim >= 0 && (an_.deps[v] & LaneDims()) != 0; }
   bool Has(kir::Val v, unsigned copy) const { return values_[Slot(v, copy)] != nullptr; }
   size_t Slot(kir::Val v, unsigned copy) const { return CopyOf(an_.deps[v], copy) * k_.nodes.size() + v; }
   void Set(kir::Val v, unsigned copy, Value* value);
@@ -220,8 +225,19 @@ class FunctionEmitter {
   bool EmitGroupRead(kir::Val v, unsigned copy);
   /// The same for stores from `first` on: how many it has written.
   size_t EmitGroupStore(const std::vector<const kir::Store*>& stores, size_t first, unsigned copy);
+  /// Keeps instruction selection from looking through a whole network of shuffles at once, whose cost explodes.
+  static void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows);
+  /// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
+  static void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes);
   /// Reads a square tile along the other dim, transposes it in registers and sets the value for all copies.
   bool EmitTileRead(kir::Val v);
+  // Tiles of short dims (short_tile.cc)
+  void EmitShortTile(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
+  void EmitShortStores(const std::vector<const kir::Store*>& stores, unsigned copy);
+  /// Reads what all vectors of the tile take from there, and sets the node's value for all of them.
+  void EmitShortRead(kir::Val v);
+  /// Neighbours or, of fewer than a register, single elements in lane 0, as vectors of the tile's lanes.
+  Value* LoadWindow(llvm::Type* element, Value* pointer, int width);
   void LaneLoop(const Place& place, Value* mask, llvm::function_ref<void(Value* lane, Value* pointer)> body);
   bool MaskedMoveIsLegal(unsigned bytes) const;
   Value* ActiveMask(Value* count, unsigned lanes);

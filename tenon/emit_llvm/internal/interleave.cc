@@ -219,6 +219,192 @@ LaneNetwork Collected(int lanes, int inputs, const std::vector<std::vector<LaneF
   return std::move(maker.network);
 }
 
+namespace {
+
+/// Inputs that meet two by two, for all outputs that want lanes of any of them.
+class Meetings {
+ public:
+  Meetings(int lanes, LaneNetwork& network, const std::vector<Row>& outputs)
+      : lanes_(lanes), network_(network), outputs_(outputs) {}
+
+  /// `wanted`: outputs, which are set; `inputs`: all that these come from.
+  void Run(const std::vector<size_t>& wanted, const std::vector<int>& inputs) {
+    wanted_ = wanted;
+    std::vector<std::vector<Bucket>> groups;
+    for (const int input : inputs) {
+      Bucket all{.last = wanted.size(), .vector = input};
+      for (int lane = 0; lane < lanes_; ++lane) all.at.push_back({{input, lane}, lane});
+      groups.push_back({std::move(all)});
+    }
+    if (groups.size() == 1) groups.push_back(groups[0]);
+    while (groups.size() > 1) {
+      std::vector<std::vector<Bucket>> met;
+      const bool last = groups.size() == 2;
+      for (size_t g = 0; g + 1 < groups.size(); g += 2) {
+        met.emplace_back();
+        Meet(groups[g], groups[g + 1], 0, wanted.size(), last, met.back());
+      }
+      if (groups.size() % 2 != 0) met.push_back(std::move(groups.back()));
+      groups = std::move(met);
+    }
+  }
+
+ private:
+  /// What outputs [first, last) of those that are wanted want of some inputs, in one vector.
+  struct Bucket {
+    size_t first = 0, last = 0;
+    int vector = 0;
+    std::vector<std::pair<From, int>> at;  ///< Elements of inputs, and the lanes in which they are.
+    int LaneOf(const From& from) const {
+      const auto found = std::ranges::find_if(
+          at, [&](const auto& e) { return e.first.vector == from.vector && e.first.lane == from.lane; });
+      return found == at.end() ? -1 : found->second;
+    }
+  };
+
+  static const Bucket* Around(const std::vector<Bucket>& buckets, size_t first, size_t last) {
+    const auto found =
+        std::ranges::find_if(buckets, [&](const Bucket& b) { return b.first <= first && last <= b.last; });
+    return found == buckets.end() ? nullptr : &*found;
+  }
+
+  /// Elements that the outputs want of two buckets, each once.
+  std::vector<From> WantedOf(const Bucket& a, const Bucket& b, size_t first, size_t last) const {
+    std::vector<From> elements;
+    for (size_t i = first; i < last; ++i) {
+      for (const From& from : outputs_[wanted_[i]]) {
+        const bool had = std::ranges::any_of(
+            elements, [&](const From& e) { return e.vector == from.vector && e.lane == from.lane; });
+        if (!had && (a.LaneOf(from) >= 0 || b.LaneOf(from) >= 0)) elements.push_back(from);
+      }
+    }
+    return elements;
+  }
+
+  void Meet(const std::vector<Bucket>& a, const std::vector<Bucket>& b, size_t first, size_t last, bool ends,
+            std::vector<Bucket>& met) {
+    const Bucket* x = Around(a, first, last);
+    const Bucket* y = Around(b, first, last);
+    if (x != nullptr && y != nullptr && (!ends || last - first == 1)) {
+      const std::vector<From> elements = WantedOf(*x, *y, first, last);
+      if (ends) return End(*x, *y, wanted_[first]);
+      if (elements.size() <= static_cast<size_t>(lanes_)) {
+        met.push_back(Together(*x, *y, elements));
+        met.back().first = first;
+        met.back().last = last;
+        return;
+      }
+    }
+    const size_t middle = first + (last - first) / 2;
+    Meet(a, b, first, middle, ends, met);
+    Meet(a, b, middle, last, ends, met);
+  }
+
+  /// Elements stay in their lanes where these are free.
+  Bucket Together(const Bucket& x, const Bucket& y, const std::vector<From>& elements) {
+    Bucket met;
+    LaneNetwork::Step step{x.vector, y.vector, std::vector<int>(static_cast<size_t>(lanes_), -1)};
+    std::vector<From> left;
+    const auto pick = [&](const From& from) {
+      const int lane = x.LaneOf(from);
+      return lane >= 0 ? lane : y.LaneOf(from) + lanes_;
+    };
+    bool of_x = false, of_y = false;
+    for (const From& from : elements) {
+      const int source = pick(from), lane = source % lanes_;
+      (source < lanes_ ? of_x : of_y) = true;
+      if (step.pick[static_cast<size_t>(lane)] >= 0) {
+        left.push_back(from);
+        continue;
+      }
+      step.pick[static_cast<size_t>(lane)] = source;
+      met.at.emplace_back(from, lane);
+    }
+    if (!of_x || !of_y) {
+      Bucket same = of_y ? y : x;
+      return same;
+    }
+    size_t lane = 0;
+    for (const From& from : left) {
+      while (step.pick[lane] >= 0) ++lane;
+      step.pick[lane] = pick(from);
+      met.at.emplace_back(from, static_cast<int>(lane));
+    }
+    met.vector = Add(std::move(step));
+    return met;
+  }
+
+  /// The lanes that the output has.
+  void End(const Bucket& x, const Bucket& y, size_t output) {
+    LaneNetwork::Step step{x.vector, y.vector, {}};
+    bool is_x = true, is_y = true, of_x = false, of_y = false;
+    for (const From& from : outputs_[output]) {
+      const int in_x = from.vector < 0 ? -1 : x.LaneOf(from), in_y = from.vector < 0 ? -1 : y.LaneOf(from);
+      const int lane = static_cast<int>(step.pick.size());
+      const bool takes_x = in_x >= 0;
+      is_x = is_x && (from.vector < 0 || in_x == lane);
+      is_y = is_y && (from.vector < 0 || in_y == lane);
+      of_x = of_x || takes_x;
+      of_y = of_y || (!takes_x && in_y >= 0);
+      step.pick.push_back(takes_x ? in_x : in_y < 0 ? -1 : in_y + lanes_);
+    }
+    int& made = network_.outputs[output];
+    if (is_x || is_y) {
+      made = is_x ? x.vector : y.vector;
+      return;
+    }
+    if (!of_y) step.b = step.a;
+    if (!of_x) {
+      step.a = step.b;
+      for (int& p : step.pick) p = p < 0 ? p : p - lanes_;
+    }
+    made = Add(std::move(step));
+  }
+
+  int Add(LaneNetwork::Step step) {
+    network_.steps.push_back(std::move(step));
+    return network_.inputs + static_cast<int>(network_.steps.size()) - 1;
+  }
+
+  const int lanes_;
+  LaneNetwork& network_;
+  const std::vector<Row>& outputs_;
+  std::vector<size_t> wanted_;
+};
+
+}  // namespace
+
+LaneNetwork CollectedTogether(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs) {
+  LaneNetwork network{.inputs = inputs, .steps = {}, .outputs = std::vector<int>(outputs.size(), 0)};
+  std::vector<bool> done(outputs.size(), false);
+  for (size_t first = 0; first < outputs.size(); ++first) {
+    if (done[first]) continue;
+    // Outputs that have inputs in common, and these.
+    std::vector<size_t> wanted = {first};
+    std::vector<int> sources;
+    done[first] = true;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      for (const From& from : outputs[wanted[i]]) {
+        if (from.vector < 0 || std::ranges::find(sources, from.vector) != sources.end()) continue;
+        sources.push_back(from.vector);
+        for (size_t other = 0; other < outputs.size(); ++other) {
+          const bool shares =
+              std::ranges::any_of(outputs[other], [&](const From& f) { return f.vector == from.vector; });
+          if (done[other] || !shares) continue;
+          done[other] = true;
+          wanted.push_back(other);
+        }
+      }
+    }
+    if (sources.empty()) continue;
+    std::ranges::sort(wanted);
+    std::ranges::sort(sources);
+    Meetings(lanes, network, outputs).Run(wanted, sources);
+  }
+  LaneNetwork one_by_one = Collected(lanes, inputs, outputs);
+  return one_by_one.steps.size() <= network.steps.size() ? std::move(one_by_one) : std::move(network);
+}
+
 bool GroupPays(const AccessGroup& group, int lanes) {
   const auto members = static_cast<int>(group.members.size());
   return target::InterleavedMove(lanes, static_cast<int>(group.stride), members) < static_cast<double>(members) * lanes;

@@ -42,6 +42,9 @@ struct LaneFrom {
 std::vector<std::vector<LaneFrom>> LanesOf(const LaneNetwork& network, int lanes);
 /// Vectors whose lanes are those of `inputs` vectors, each put together by itself.
 LaneNetwork Collected(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs);
+/// The same, where inputs meet two by two for several outputs at once if that takes fewer steps: what goes to
+/// neighbouring outputs stays in one vector for as long as it fits.
+LaneNetwork CollectedTogether(int lanes, int inputs, const std::vector<std::vector<LaneFrom>>& outputs);
 
 /// Accesses of one buffer whose places differ by constants alone, less apart than neighbours along a dim are. The
 /// elements of complex arrays are their parts, the real one of each number first.

@@ -572,6 +572,10 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
        [&] { result[0] = low_.FromMemory(type, b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes))); });
     return result[0];
   }
+  if (lanes_.short_tile != nullptr) {
+    EmitShortRead(v);
+    return values_[Slot(v, copy)];
+  }
   if (const std::optional<Stored> place = KnownPlace(access, copy)) {
     for (const Stored& s : stored_) {
       if (s.buf == place->buf && s.element == place->element && s.lanes == place->lanes && s.count == place->count &&

@@ -306,7 +306,139 @@ Tiles TilesFor(const Analysis& an, const llvm::SmallVector<DimId, 4>& others, co
 
 }  // namespace
 
-StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promoted, isa::IsaLevel isa, bool vectorise) {
+namespace {
+
+/// Points of a stage's innermost loops together, in vectors that registers put together.
+struct ShortPlan {
+  double cost = std::numeric_limits<double>::infinity();  ///< Cycles per point.
+  llvm::SmallVector<DimId, 8> dims;
+  std::optional<target::ShortTile> tile;
+};
+
+/// What a stage that moves and computes looks like to tiles of short dims.
+class ShortTiles {
+ public:
+  ShortTiles(const Analysis& an, const kir::Stage& stage, const std::vector<Val>& needed,
+             const std::vector<Access>& stores, isa::IsaLevel isa)
+      : an_(an), stage_(stage), needed_(needed), stores_(stores), isa_(isa) {}
+
+  /// Of all that take the last dims of `loops`, the one with the fewest cycles for a point.
+  ShortPlan Best(const llvm::SmallVector<DimId, 4>& loops, DimMask cut) const {
+    ShortPlan best;
+    if (stage_.stores.empty() || !stage_.reduces.empty() || !StoresPlainly()) return best;
+    ShortPlan plan;
+    int64_t points = 1;
+    for (size_t i = loops.size(); i-- > 0;) {
+      const kir::Dim& dim = an_.kernel.dims[loops[i]];
+      if (dim.kind != kir::DimKind::kParallel || dim.extent.is_param() || (cut & Bit(loops[i]))) break;
+      // structural: of bytes, the most that vectors hold
+      constexpr int64_t kMostPoints = int64_t{target::ShortTile::kMostVectors} * 64;
+      if (dim.extent.baked < 1 || dim.extent.baked > kMostPoints / points) break;
+      points *= dim.extent.baked;
+      plan.dims.insert(plan.dims.begin(), loops[i]);
+      if (plan.dims.size() > 1) Consider(plan, best);
+    }
+    return best;
+  }
+
+ private:
+  bool StoresPlainly() const {
+    for (size_t i = 0; i < stage_.stores.size(); ++i) {
+      const kir::Store& s = stage_.stores[i];
+      if (s.combine >= 0 || s.order != kir::StoreOrder::kDisjoint || !s.guard.empty()) return false;
+      if (!IsComplex(an_.kernel.buffers[s.buf].type)) continue;
+      // Both parts, one behind the other.
+      if (s.component != 0 || ++i >= stage_.stores.size()) return false;
+      const kir::Store& other = stage_.stores[i];
+      if (other.buf != s.buf || other.component != 1 || !(other.at == s.at) || other.combine >= 0 ||
+          other.order != kir::StoreOrder::kDisjoint || !other.guard.empty())
+        return false;
+    }
+    return true;
+  }
+
+  static DimMask MaskOf(const llvm::SmallVector<DimId, 8>& dims) {
+    DimMask mask = 0;
+    for (const DimId d : dims) mask |= Bit(d);
+    return mask;
+  }
+
+  /// Whether data or guards have no say in where the dims move the access.
+  bool Follows(const Access& access, DimMask dims) const {
+    return access.guards->empty() && std::ranges::none_of(access.parts, [&](const Contribution& part) {
+             return part.kind == Contribution::Kind::kStart && (an_.deps[part.start] & dims) != 0;
+           });
+  }
+
+  void Consider(ShortPlan& plan, ShortPlan& best) const {
+    const kir::Kernel& k = an_.kernel;
+    const DimMask mask = MaskOf(plan.dims);
+    std::vector<int64_t> extents, stored;
+    for (const DimId d : plan.dims) extents.push_back(k.dims[d].extent.baked);
+    for (const Access& s : stores_) {
+      if (!Follows(s, mask)) return;
+      std::vector<int64_t> strides;
+      for (const DimId d : plan.dims) {
+        const std::optional<int64_t> stride = ConstStride(s, d);
+        if (!stride) return;
+        strides.push_back(*stride);
+      }
+      if (!stored.empty() && strides != stored) return;
+      stored = std::move(strides);
+    }
+    struct Moved {
+      std::vector<int64_t> moves;
+      int bytes;
+    };
+    std::vector<Moved> reads;
+    int widest = 1;
+    std::vector<int> moved;
+    for (const Access& s : stores_) {
+      moved.push_back(PartBytes(k, s.buf));
+      widest = std::max(widest, moved.back());
+    }
+    for (Val n : needed_) {
+      if ((an_.deps[n] & mask) == 0) continue;
+      widest = std::max(widest, ScalarLowering::RegisterBytes(k.nodes[n].type));
+      if (k.nodes[n].op != Op::kRead) continue;
+      const Access& access = an_.reads[k.nodes[n].attr];
+      std::optional<std::vector<int64_t>> moves = MovesAlong(k, access, plan.dims);
+      if (!Follows(access, mask) || !moves) return;
+      reads.push_back({std::move(*moves), PartBytes(k, access.buf)});
+      moved.push_back(reads.back().bytes);
+    }
+    const int vector_bytes = isa::VectorBytes(isa_);
+    for (const int lanes : target::LanesOfTiles(widest, moved, vector_bytes)) {
+      // Points that two vectors have are read before any of the tile is stored, hence the same both times.
+      std::optional<target::ShortTile> tile = target::ShortTile::Of(extents, stored, lanes);
+      if (!tile) continue;
+      const double registers = std::max(1.0, static_cast<double>(lanes * widest) / vector_bytes);
+      double cost = target::kTileCycles + tile->vectors() * (registers * 0.25 * an_.Cost(needed_, mask) +
+                                                             1.5 * static_cast<double>(stores_.size()));
+      bool permutes = false;
+      for (const Moved& r : reads) {
+        const target::TileReads read = target::ReadsOf(*tile, r.moves, r.bytes);
+        permutes = permutes || !target::LieAsRead(read);
+        cost += target::TileReadCycles(read, r.bytes, vector_bytes);
+      }
+      if (!permutes) continue;
+      cost /= static_cast<double>(tile->points());
+      if (cost >= best.cost) continue;
+      best = {cost, plan.dims, std::move(tile)};
+    }
+  }
+
+  const Analysis& an_;
+  const kir::Stage& stage_;
+  const std::vector<Val>& needed_;
+  const std::vector<Access>& stores_;
+  const isa::IsaLevel isa_;
+};
+
+}  // namespace
+
+StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promoted, DimMask cut, isa::IsaLevel isa,
+                    bool vectorise) {
   StagePlan plan;
   DimMask reduced = 0;
   for (const kir::Reduce& r : stage.reduces) reduced |= r.dims;
@@ -432,6 +564,15 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     }
     const unsigned lanes = std::min(LanesFor(an, needed, during_access, v, isa), RowLanesLimit(an, stage));
     if (legal) consider(v, StagePlan::Kind::kRow, lanes);
+  }
+  if (ShortPlan tile = ShortTiles(an, stage, needed, stores, isa).Best(plan.outside, cut); tile.cost < best) {
+    plan.kind = StagePlan::Kind::kShort;
+    plan.vector_dim = -1;
+    plan.lanes = static_cast<unsigned>(tile.tile->lanes());
+    for (const DimId d : tile.dims) llvm::erase(plan.outside, d);
+    plan.short_dims = std::move(tile.dims);
+    plan.short_tile = std::move(tile.tile);
+    return plan;
   }
   if (plan.vector_dim < 0) return plan;
 

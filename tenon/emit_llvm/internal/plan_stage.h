@@ -1,11 +1,14 @@
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
 
+#include <optional>
 #include <vector>
 
 #include "tenon/emit_llvm/internal/analysis.h"
 #include "tenon/isa/isa.h"
+#include "tenon/target/short_tile.h"
 
 namespace tenon::emit_llvm {
 
@@ -15,6 +18,7 @@ struct StagePlan {
     kScalar,  ///< Loops in the given order, one point at a time (or in the lanes of an enclosing vector loop).
     kVector,  ///< `vector_dim`, parallel, is the innermost loop of those that are not reduced.
     kTile,    ///< As kVector, in square tiles with `tile_dim`, along which some reads are contiguous: transposes.
+    kShort,   ///< All points of `short_dims` together, in the vectors of `short_tile`.
     kRow,     ///< `vector_dim` is the innermost reduced dim.
   };
   Kind kind = Kind::kScalar;
@@ -27,11 +31,18 @@ struct StagePlan {
   bool masked_only = false;                  ///< The body is costly: one masked copy of it for everything.
   llvm::SmallVector<kir::DimId, 4> outside;  ///< Loops around, outermost first, without vector_dim and reduced dims.
   llvm::SmallVector<kir::DimId, 4> reduced;  ///< Outermost first.
+  llvm::SmallVector<kir::DimId, 8> short_dims;
+  std::optional<target::ShortTile> short_tile;
 };
 
-/// `available`: the stage's dims that are not loops already. `vectorise`: false inside a vector loop.
-StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimMask promoted, isa::IsaLevel isa,
-                    bool vectorise);
+/// By how many elements an access moves along each of these dims: parts of complex numbers, which are its elements.
+std::optional<std::vector<int64_t>> MovesAlong(const kir::Kernel& kernel, const Access& access,
+                                               llvm::ArrayRef<kir::DimId> dims);
+
+/// `promoted`: dims that are loops already. `cut`: those of which the stage may not go through all places at once.
+/// `vectorise`: false inside a vector loop.
+StagePlan PlanStage(const Analysis& analysis, const kir::Stage& stage, kir::DimMask promoted, kir::DimMask cut,
+                    isa::IsaLevel isa, bool vectorise);
 
 /// The outer dim to run in lanes, or -1: for kernels whose stages are points or reductions that read along an outer
 /// dim.

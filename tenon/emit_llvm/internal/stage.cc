@@ -61,7 +61,7 @@ void FunctionEmitter::EmitStageBody(const kir::Stage& stage) {
   bool ordered = false;
   for (DimId d : stage.dims) ordered |= k_.dims[d].kind == kir::DimKind::kSerial;
   mutable_ok_ = !ordered;
-  const StagePlan plan = PlanStage(an_, stage, promoted_, isa_, lanes_.dim < 0);
+  const StagePlan plan = PlanStage(an_, stage, promoted_, CutDims(), isa_, lanes_.dim < 0);
   together_ = plan.together;
   if (stage.reduces.empty()) {
     EmitElementwise(stage, plan);
@@ -79,6 +79,7 @@ void FunctionEmitter::EmitPoint(const std::vector<const kir::Store*>& stores, co
   }
   for (const kir::Store* s : stores) ExtendPointer(AccessId(*s));
   auto store_copy = [&](unsigned copy) {
+    if (lanes_.short_tile != nullptr) return EmitShortStores(stores, copy);
     for (size_t i = 0; i < stores.size(); ++i) {
       if (vector && i + 1 < stores.size() && EmitPairedStore(*stores[i], *stores[i + 1], copy)) {
         ++i;
@@ -472,6 +473,8 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
       EmitPoint(stores, needed);
     } else if (plan.kind == StagePlan::Kind::kTile) {
       EmitTiles(stage, plan, needed);
+    } else if (plan.kind == StagePlan::Kind::kShort) {
+      EmitShortTile(stage, plan, needed);
     } else {
       Precompute(needed);
       const auto v = static_cast<DimId>(plan.vector_dim);
@@ -563,10 +566,7 @@ void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, 
       });
 }
 
-namespace {
-
-/// Keeps instruction selection from looking through a whole network of shuffles at once, whose cost explodes.
-void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
+void FunctionEmitter::Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
   for (Value*& row : rows) {
     llvm::Type* type = row->getType();
     const unsigned words = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 32);
@@ -575,6 +575,8 @@ void Fence(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
         b.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {floats}, {b.CreateBitCast(row, floats)}), type);
   }
 }
+
+namespace {
 
 /// TransposeRows of rows that fill half of the shortest register: two columns of the result are made in one.
 void TransposeHalfRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows) {
@@ -612,8 +614,9 @@ void TransposeHalfRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows
   }
 }
 
-/// In-register transpose of an n x n tile: element j of row i goes to element i of row j.
-void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
+}  // namespace
+
+void FunctionEmitter::TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, unsigned bytes) {
   const unsigned n = static_cast<unsigned>(rows.size());
   if (n * bytes < 16) return TransposeHalfRows(b, rows);  // structural: the shortest register
   const unsigned e =
@@ -660,8 +663,6 @@ void TransposeRows(llvm::IRBuilder<>& b, llvm::SmallVectorImpl<Value*>& rows, un
     if (2 * stage < blocks) Fence(b, rows);
   }
 }
-
-}  // namespace
 
 bool FunctionEmitter::EmitTileRead(Val v) {
   // Square tiles only: rows that are combined before they are stored come in twos and fours.

@@ -34,8 +34,16 @@ void FunctionEmitter::Rewind(size_t mark) {
   }
 }
 
+DimMask FunctionEmitter::LaneDims() const {
+  if (lanes_.short_tile == nullptr) return DimMask{1} << lanes_.dim;
+  DimMask dims = 0;
+  for (const DimId d : lanes_.short_tile->short_dims) dims |= DimMask{1} << d;
+  return dims;
+}
+
 DimMask FunctionEmitter::CopyDims() const {
   if (lanes_.copies == 1) return 0;
+  if (lanes_.short_tile != nullptr) return LaneDims();
   return DimMask{1} << lanes_.dim | DimMask{1} << lanes_.copy_dim;
 }
 
@@ -49,14 +57,22 @@ void FunctionEmitter::Set(Val v, unsigned copy, Value* value) { Assign(&values_[
 
 Value* FunctionEmitter::DimValue(DimId dim, unsigned copy) {
   Value* base = dim_value_[dim];
-  if (lanes_.copies == 1 || copy == 0 || static_cast<int>(dim) != lanes_.copy_dim) return base;
+  if (lanes_.copies == 1 || copy == 0 || static_cast<int>(dim) != lanes_.copy_dim || lanes_.short_tile != nullptr)
+    return base;
   return b_.CreateAdd(base, I64(int64_t{copy} * (lanes_.copy_dim == lanes_.dim ? lanes_.lanes : 1)));
 }
 
 Value* FunctionEmitter::DimLanes(DimId dim, unsigned copy, unsigned bits) {
   Value* base = b_.CreateTrunc(DimValue(dim, copy), b_.getIntNTy(bits));
   llvm::SmallVector<llvm::Constant*, 64> iota;
-  for (unsigned i = 0; i < lanes_.lanes; ++i) iota.push_back(llvm::ConstantInt::get(b_.getIntNTy(bits), i));
+  for (unsigned i = 0; i < lanes_.lanes; ++i) {
+    int64_t place = i;
+    if (const StagePlan* plan = lanes_.short_tile) {
+      const auto at = std::ranges::find(plan->short_dims, dim) - plan->short_dims.begin();
+      place = plan->short_tile->PlaceOf(static_cast<int>(copy), static_cast<int>(i))[static_cast<size_t>(at)];
+    }
+    iota.push_back(llvm::ConstantInt::get(b_.getIntNTy(bits), static_cast<uint64_t>(place)));
+  }
   return b_.CreateAdd(low_.Splat(base, lanes_.lanes), llvm::ConstantVector::get(iota));
 }
 
