@@ -142,6 +142,8 @@ TEST_P(GemmTest, MatrixTimesFewVectors) {
       }
     }
   }
+  // One after the other for all of a batch.
+  Check({.m = 16, .n = 8, .k = 300, .b = Layout::kCols, .batch = 3600}, GetParam(), 2);
   for (const int64_t count : {3, 9, 13, 16, 17})
     Check({.m = 1100, .n = count, .k = 2060, .accumulate = count == 9}, GetParam(), 2);
 }

@@ -116,10 +116,11 @@ class Gemv {
     constexpr int64_t kShortLane = 8, kFewRows = 16;
     return matrix_bytes() <= kCloseBytes && (s_.k <= kShortLane * kGemvLanes || rows_ <= kFewRows);
   }
-  // Whether the lanes have enough products each, and runs of the matrix are long enough.
+  // Whether the lanes have enough products each, runs of the matrix are long enough, and the groups' sums are not many.
   bool goes_by_groups() const {
-    constexpr int64_t kLeastProducts = 4, kLeastRows = 512;
-    return adjacent_rows() && place() == Place::kFar && s_.k >= kLeastProducts * kGemvLanes && rows_ >= kLeastRows;
+    constexpr int64_t kLeastProducts = 4, kLeastRows = 512, kMostSums = 8 << 20;
+    return adjacent_rows() && place() == Place::kFar && s_.k >= kLeastProducts * kGemvLanes && rows_ >= kLeastRows &&
+           s_.batch_count() * kGemvGroups * rows_ <= kMostSums;
   }
   bool adjacent_rows() const { return !matrix_hook() && row_stride_ == 1 && k_stride_ != 1; }
   const GemmHook& matrix_hook() const { return row_vector_ ? p_.hooks.pack_b : p_.hooks.pack_a; }
