@@ -43,6 +43,32 @@ std::vector<int> LanesOfTiles(int widest, std::span<const int> moved, int vector
   return found;
 }
 
+bool TileFits(const ShortTile& tile, const kir::Kernel& kernel, std::span<const kir::Val> needed,
+              std::span<const kir::DimMask> deps, kir::DimMask dims, int vector_bytes) {
+  constexpr int kOfFunction = 5;    // What a function's own values take.
+  constexpr int kHeldInMemory = 2;  // So many times as much as registers hold.
+  constexpr int kWidest = 64;       // structural: bytes of the registers of which there are 32, not 16
+  std::vector<kir::Val> last(kernel.nodes.size(), kir::kNone);
+  for (const kir::Val n : needed) {
+    for (const kir::Val in : kernel.nodes[n].in) last[in] = n;
+  }
+  int live = 0, most = 0, reads = 0;
+  for (const kir::Val n : needed) {
+    const kir::Node& node = kernel.nodes[n];
+    if ((deps[n] & dims) != 0) ++live;
+    reads += (deps[n] & dims) != 0 && node.op == kir::Op::kRead ? 1 : 0;
+    most = std::max(most, live + (node.op == kir::Op::kMath ? kOfFunction : 0));
+    for (const kir::Val in : node.in) {
+      if (last[in] != n) continue;
+      last[in] = kir::kNone;
+      live -= (deps[in] & dims) != 0 ? 1 : 0;
+    }
+  }
+  // What is read once is there for all vectors, which then go on one by one.
+  const int wanted = reads > 1 ? most * tile.vectors() : most + tile.vectors();
+  return wanted <= kHeldInMemory * (vector_bytes >= kWidest ? 32 : 16);
+}
+
 std::vector<int64_t> ShortTile::PlaceOf(int vector, int lane) const {
   std::vector<int64_t> place(order_.size());
   int64_t number = first_[static_cast<size_t>(vector)] + lane;

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "tenon/kir/kir.h"
+
 namespace tenon::target {
 
 /// All points of some dims. Rows of results that are no whole number of vectors end in one that begins among the lanes
@@ -39,6 +41,15 @@ class ShortTile {
 /// The lanes that vectors of tiles may have, the most first: those in which shuffles know all elements that are moved,
 /// of `moved` bytes each, and which values of `widest` bytes fill some registers with.
 std::vector<int> LanesOfTiles(int widest, std::span<const int> moved, int vector_bytes);
+
+/// Whether registers hold most of what a tile's points come to on the way, for all of its vectors at once: memory that
+/// the rest lies in meanwhile is as near as the nearest cache. `needed`: nodes, ascending, of which `deps` names the
+/// dims that each differs along.
+bool TileFits(const ShortTile& tile, const kir::Kernel& kernel, std::span<const kir::Val> needed,
+              std::span<const kir::DimMask> deps, kir::DimMask dims, int vector_bytes);
+
+/// Cycles of going on to the next tile: a step of a loop, and addresses.
+inline constexpr double kShortTileCycles = 4;
 
 /// What is read of a tile: vectors of neighbours, and where each lane finds its element in them.
 struct TileReads {

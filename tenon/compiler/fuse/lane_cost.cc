@@ -175,6 +175,10 @@ class Model {
       if (dims & Bit(d)) extents.push_back(k_.dims[d].extent.baked);
     }
     std::vector<std::pair<std::vector<int64_t>, int>> reads;
+    std::vector<Val> needed;
+    for (Val v = 0; v < k_.nodes.size(); ++v) {
+      if (needed_[v]) needed.push_back(v);
+    }
     std::vector<int> bytes;
     for (const kir::Store& s : stage.stores) {
       std::vector<int64_t> moves = MovesAlong(s.at, s.buf, dims, false);
@@ -191,10 +195,11 @@ class Model {
     DimMask all = 0;
     for (DimId d : stage.dims) all |= Bit(d);
     const double tiles = Points(all & ~dims, -1, 1);
-    const double of_loops = tiles * policy::kLoopCycles + StartsOfLoops(all & ~dims, -1) * policy::kInnerLoopCycles;
+    const double of_loops =
+        tiles * target::kShortTileCycles + StartsOfLoops(all & ~dims, -1) * policy::kInnerLoopCycles;
     for (const int lanes : target::LanesOfTiles(static_cast<int>(widest_), bytes, vector_bytes())) {
       const auto tile = target::ShortTile::Of(extents, stored, lanes);
-      if (!tile) continue;
+      if (!tile || !target::TileFits(*tile, k_, needed, deps_, dims, vector_bytes())) continue;
       double cycles = of_loops;
       bool permutes = false;
       for (const auto& [moves, of_read] : reads) {

@@ -108,8 +108,9 @@ bool IsPlain(const kir::Kernel& k) {
 bool TileShortDims(kir::Kernel& k, const target::Target& target) {
   if (!IsPlain(k) || k.dims.size() < 2) return false;
   auto& stage = std::get<kir::Stage>(k.seq[0].is);
-  double least = LaneCostOf(k, target, {.tiled = false}).cycles * policy::kTiledGain;
-  if (least <= policy::kWriteOutCycles) return false;
+  const double now = LaneCostOf(k, target, {.tiled = false}).cycles;
+  double least = std::min(now * policy::kTiledGain, now - policy::kWriteOutCycles);
+  if (least <= 0) return false;
   DimMask best = 0;
   for (const DimMask dims : SetsOf(k, stage)) {
     const double cycles = TiledCycles(k, target, dims);

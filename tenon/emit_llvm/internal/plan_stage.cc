@@ -411,10 +411,10 @@ class ShortTiles {
     for (const int lanes : target::LanesOfTiles(widest, moved, vector_bytes)) {
       // Points that two vectors have are read before any of the tile is stored, hence the same both times.
       std::optional<target::ShortTile> tile = target::ShortTile::Of(extents, stored, lanes);
-      if (!tile) continue;
+      if (!tile || !target::TileFits(*tile, k, needed_, an_.deps, mask, vector_bytes)) continue;
       const double registers = std::max(1.0, static_cast<double>(lanes * widest) / vector_bytes);
-      double cost = target::kTileCycles + tile->vectors() * (registers * 0.25 * an_.Cost(needed_, mask) +
-                                                             1.5 * static_cast<double>(stores_.size()));
+      double cost = target::kShortTileCycles + tile->vectors() * (registers * 0.25 * an_.Cost(needed_, mask) +
+                                                                  1.5 * static_cast<double>(stores_.size()));
       bool permutes = false;
       for (const Moved& r : reads) {
         const target::TileReads read = target::ReadsOf(*tile, r.moves, r.bytes);
