@@ -286,8 +286,8 @@ class Meetings {
     const Bucket* x = Around(a, first, last);
     const Bucket* y = Around(b, first, last);
     if (x != nullptr && y != nullptr && (!ends || last - first == 1)) {
-      const std::vector<From> elements = WantedOf(*x, *y, first, last);
       if (ends) return End(*x, *y, wanted_[first]);
+      const std::vector<From> elements = WantedOf(*x, *y, first, last);
       if (elements.size() <= static_cast<size_t>(lanes_)) {
         met.push_back(Together(*x, *y, elements));
         met.back().first = first;

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tenon/emit_llvm/internal/x64/selector.h"
+
 namespace tenon::emit_llvm::x64 {
 namespace {
 
@@ -209,8 +211,7 @@ class Expander {
 
   /// By a constant that all lanes share; bytes are widened.
   Value* Divide(Instruction& inst) {
-    auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
-    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    const llvm::APInt* const number = Selector::NumberOf(inst.getOperand(1));
     const unsigned bits = inst.getType()->getScalarSizeInBits();
     if (number == nullptr || bits > 64 || bits % 8 != 0) return nullptr;
     const unsigned opcode = inst.getOpcode();
@@ -220,7 +221,7 @@ class Expander {
     llvm::Type* type = inst.getType()->getWithNewBitWidth(wide);
     Value* x = inst.getOperand(0);
     x = is_signed ? b_.CreateSExt(x, type) : b_.CreateZExt(x, type);
-    const llvm::APInt divisor = is_signed ? number->getValue().sext(wide) : number->getValue().zext(wide);
+    const llvm::APInt divisor = is_signed ? number->sext(wide) : number->zext(wide);
     // Of a divisor and its negative: 0 has no quotient, and the least number no negative.
     if (divisor.isZero() || (is_signed && divisor.isMinSignedValue())) return nullptr;
     // A remainder beside a quotient, as in divisions that round down, takes it from there.
@@ -230,18 +231,12 @@ class Expander {
     return b_.CreateTrunc(result, inst.getType());
   }
 
-  /// A value's constant, the same in all lanes; null: it is none.
-  static const llvm::APInt* SplatOf(const Value* v) {
-    auto* constant = dyn_cast<llvm::Constant>(v);
-    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
-    return number == nullptr ? nullptr : &number->getValue();
-  }
   static llvm::BinaryOperator* IsOp(Value* v, Instruction::BinaryOps op) {
     auto* binary = dyn_cast<llvm::BinaryOperator>(v);
     return binary != nullptr && binary->getOpcode() == op ? binary : nullptr;
   }
   static bool IsSplat(const Value* v, int64_t number) {
-    const llvm::APInt* const splat = SplatOf(v);
+    const llvm::APInt* const splat = Selector::NumberOf(v);
     return splat != nullptr && splat->getSExtValue() == number;
   }
   static bool IsCompare(Value* v, llvm::CmpInst::Predicate how, const Value* x, int64_t number) {
@@ -254,13 +249,13 @@ class Expander {
   static llvm::BinaryOperator* QuotientOf(Value* v, const llvm::APInt** divisor) {
     llvm::BinaryOperator* const quotient = IsOp(v, Instruction::SDiv);
     if (quotient == nullptr) return nullptr;
-    *divisor = SplatOf(quotient->getOperand(1));
+    *divisor = Selector::NumberOf(quotient->getOperand(1));
     return *divisor != nullptr && (*divisor)->isStrictlyPositive() ? quotient : nullptr;
   }
   /// The same, if v is the remainder.
   static llvm::BinaryOperator* QuotientOfRemainder(Value* v, const llvm::APInt** divisor) {
     if (llvm::BinaryOperator* const remainder = IsOp(v, Instruction::SRem); remainder != nullptr) {
-      *divisor = SplatOf(remainder->getOperand(1));
+      *divisor = Selector::NumberOf(remainder->getOperand(1));
       return *divisor != nullptr && (*divisor)->isStrictlyPositive() ? remainder : nullptr;
     }
     llvm::BinaryOperator* const rest = IsOp(v, Instruction::Sub);
@@ -415,8 +410,7 @@ class Expander {
     Value* const x = inst.getOperand(0);
     const unsigned bits = x->getType()->getScalarSizeInBits();
     const auto opcode = static_cast<Instruction::BinaryOps>(inst.getOpcode());
-    auto* constant = dyn_cast<llvm::Constant>(inst.getOperand(1));
-    auto* number = constant == nullptr ? nullptr : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+    const llvm::APInt* const number = Selector::NumberOf(inst.getOperand(1));
     if (number != nullptr) return bits == 8 ? ShiftBytes(opcode, x, number->getZExtValue()) : nullptr;
     if (bits != 8 && (bits != 16 || !avx2_)) return nullptr;
     if (!ComesInPairs(x)) return nullptr;

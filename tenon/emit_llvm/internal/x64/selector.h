@@ -255,9 +255,9 @@ class Selector {
   void TwoSourceShuffle(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// Each register of the result of at most two others; false when it is something else.
   bool ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape& from, const Shape& to);
-  /// Lanes of any width as bytes, from anywhere in the registers.
   /// Whether each lane comes of the first source's same 128-bit block.
   static bool StaysInBlocks(llvm::ArrayRef<int> mask, const Shape& shape);
+  /// Lanes of any width as bytes, from anywhere in the registers.
   void ShuffleBytes(Reg to, llvm::ArrayRef<int> mask, const Shape& shape, Reg a, Reg b);
   /// The register's blocks of 128 bits, in that order.
   Reg BlocksOf(Reg r, const Shape& shape, const std::array<int, 4>& from);
