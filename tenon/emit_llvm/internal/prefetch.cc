@@ -19,9 +19,12 @@ FunctionEmitter::ForeseenRow FunctionEmitter::ForeseenRowOf(DimId dim, size_t re
   if (lanes_.dim >= 0) return {};
   const Access& access = accesses_[read];
   ForeseenRow row{.access = read};
+  kir::DimMask open = kir::DimMask{1} << dim;
+  for (DimId d = 0; d < k_.dims.size(); ++d) open |= dim_value_[d] != nullptr ? kir::DimMask{1} << d : 0;
   bool moves = false;
   for (const Contribution& part : access.parts) {
     if (part.kind == Contribution::Kind::kStart) {
+      if ((an_.deps[part.start] & ~open) != 0) return {};  // Found in a loop further in.
       moves |= (an_.deps[part.start] >> dim & 1) != 0;
       row.starts.push_back(part.start);
     } else if (part.kind == Contribution::Kind::kDim && part.dim != dim && dim_value_[part.dim] == nullptr) {
