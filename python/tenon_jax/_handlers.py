@@ -18,10 +18,12 @@ _TYPED_API_VERSION = 1  # jaxlib's number for the typed FFI.
 # Bits among a handler's traits that are the plugin's own (tenon/ffi_host/registry.h).
 _LEAF = 1 << 30  # The handler never calls JAX, the client or an interpreter.
 _BUNDLE = 1 << 29  # What is registered points to a bundle of stages.
+_STAND_IN = 1 << 27  # The plugin may have that routine itself, and calls its own where that is as fast.
 _STAGES = ('instantiate', 'prepare', 'initialize', 'execute')
 
 # jaxlib's own handlers that only compute. All others may call back.
 _LEAF_PREFIXES = ('lapack_', 'cpu_csr_sparse_')
+_STAND_IN_PREFIX = 'lapack_'
 _leaf_names = set()
 
 
@@ -145,7 +147,7 @@ class _Registrar:
         args.handler = ctypes.addressof(bundle)
         args.platform_name = b'Host'
         args.platform_name_size = 4
-        args.traits = int(getattr(traits, 'value', traits) or 0) | _BUNDLE | (_LEAF if _is_leaf(name) else 0)
+        args.traits = int(getattr(traits, 'value', traits) or 0) | _BUNDLE | (_LEAF if _is_leaf(name) else 0) | (_STAND_IN if name.startswith(_STAND_IN_PREFIX) else 0)
         for extension in self._extensions:
             if extension.register_handler(ctypes.byref(args)):
                 _log.warning('Tenon refused the custom-call handler %s', name)

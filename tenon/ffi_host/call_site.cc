@@ -95,8 +95,28 @@ Result<void*> StageStates::Get(XLA_FFI_ExecutionStage stage, int64_t type_id) co
   return static_cast<void*>(nullptr);
 }
 
-Result<std::unique_ptr<CallSite>> CallSite::Create(const plan::CustomCallStep& step) {
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Handler> handler, FindHandler(step.target));
+namespace {
+
+/// The longest row or column of the call's matrices, which are the last two dims of its arrays.
+int64_t LongestOf(const plan::CustomCallStep& step, std::span<const plan::Slot> slots) {
+  if (slots.empty()) return std::numeric_limits<int64_t>::max();
+  int64_t longest = 0;
+  const auto see = [&](plan::SlotId id) {
+    if (id == plan::kNoSlot) return;
+    const Dims& dims = slots[id].dims;
+    for (size_t d = dims.size() - std::min<size_t>(2, dims.size()); d < dims.size(); ++d)
+      longest = std::max(longest, dims[d]);
+  };
+  for (const plan::SlotId id : step.operands) see(id);
+  for (const plan::SlotId id : step.results) see(id);
+  return longest;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CallSite>> CallSite::Create(const plan::CustomCallStep& step,
+                                                   std::span<const plan::Slot> slots) {
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const Handler> handler, FindHandler(step.target, LongestOf(step, slots)));
   std::unique_ptr<CallSite> site(new CallSite(std::move(handler)));
   site->attributes_ = std::make_unique<AttributeFrame>(step.attributes);
   TENON_RETURN_IF_ERROR(site->RunStage(site->handler_->bundle.instantiate, XLA_FFI_ExecutionStage_INSTANTIATE, NoArgs(),

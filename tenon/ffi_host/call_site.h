@@ -56,8 +56,9 @@ class StageStates {
 class CallSite {
  public:
   /// Finds the handler of `step` and instantiates it. NOT_FOUND for an unknown target; what the handler's instantiate
-  /// stage says.
-  static Result<std::unique_ptr<CallSite>> Create(const plan::CustomCallStep& step);
+  /// stage says. `slots`: the plan's, whose extents stand-ins give way by; without them they never do.
+  static Result<std::unique_ptr<CallSite>> Create(const plan::CustomCallStep& step,
+                                                  std::span<const plan::Slot> slots = {});
   ~CallSite();
 
   const Handler& handler() const { return *handler_; }

@@ -286,6 +286,31 @@ TEST(FfiHost, RefusesWhatItCannotServe) {
   EXPECT_EQ(RegisterHandler("twice", {nullptr, nullptr, nullptr, Later, nullptr}, 0).code(), Code::kAlreadyExists);
 }
 
+TEST(FfiHost, StandInsGiveWayWhereTheBuiltInOneIsAsFast) {
+  InstallBuiltIns(
+      [](std::string_view name) { return name == "unknown" ? BuiltIn() : BuiltIn{.handler = Later, .longest = 5}; });
+  ASSERT_TRUE(RegisterHandler("library's", {nullptr, nullptr, nullptr, Scale, nullptr}, kStandInTrait).ok());
+  ASSERT_TRUE(RegisterHandler("user's", {nullptr, nullptr, nullptr, Scale, nullptr}, 0).ok());
+  ASSERT_TRUE(RegisterHandler("unknown", {nullptr, nullptr, nullptr, Scale, nullptr}, kStandInTrait).ok());
+  const auto found = [](std::string_view name, int64_t longest) {
+    return (*FindHandler(name, longest))->bundle.execute;
+  };
+  EXPECT_EQ(found("library's", 5), Later);
+  EXPECT_EQ(found("library's", 6), Scale);
+  EXPECT_EQ((*FindHandler("library's"))->bundle.execute, Scale);
+  EXPECT_EQ(found("user's", 5), Scale);
+  EXPECT_EQ(found("unknown", 5), Scale);
+  EXPECT_EQ(found("nobody's", 9), Later);
+  // Rows and columns are the last two dims of arrays.
+  const std::vector<plan::Slot> slots = {{.dims = {9, 5, 4}}, {.dims = {9, 6}}};
+  plan::CustomCallStep step = Call("library's");
+  step.operands = {0, plan::kNoSlot};
+  EXPECT_EQ((*CallSite::Create(step, slots))->handler().bundle.execute, Later);
+  step.results = {1};
+  EXPECT_EQ((*CallSite::Create(step, slots))->handler().bundle.execute, Scale);
+  InstallBuiltIns(nullptr);
+}
+
 TEST(FfiHost, TypesLiveInTheEmbeddersRegistry) {
   EXPECT_EQ(RegisterType("t", 0, nullptr).status().code(), Code::kUnimplemented);
   InstallTypeRegistry(

@@ -25,7 +25,7 @@ Handlers& GlobalHandlers() {
   return handlers;
 }
 
-std::atomic<XLA_FFI_Handler* (*)(std::string_view)> find_built_in{nullptr};
+std::atomic<BuiltIn (*)(std::string_view)> find_built_in{nullptr};
 
 Status CheckMetadata(std::string_view name, XLA_FFI_Handler* function) {
   XLA_FFI_Metadata metadata = {};
@@ -73,19 +73,22 @@ Status RegisterHandler(std::string_view name, const XLA_FFI_Handler_Bundle& bund
   return AlreadyExists(fmt::format("another FFI handler is registered as '{}'", name));
 }
 
-void InstallBuiltIns(XLA_FFI_Handler* (*find)(std::string_view name)) { find_built_in.store(find); }
+void InstallBuiltIns(BuiltIn (*find)(std::string_view name)) { find_built_in.store(find); }
 
-Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name) {
+Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name, int64_t longest) {
+  const auto find = find_built_in.load();
+  const BuiltIn built_in = find == nullptr ? BuiltIn() : find(name);
   {
     Handlers& handlers = GlobalHandlers();
     std::lock_guard lock(handlers.mutex);
     const auto found = handlers.by_name.find(name);
-    if (found != handlers.by_name.end()) return found->second;
+    if (found != handlers.by_name.end() &&
+        ((found->second->traits & kStandInTrait) == 0 || built_in.handler == nullptr || longest > built_in.longest))
+      return found->second;
   }
-  const auto find = find_built_in.load();
-  if (XLA_FFI_Handler* built_in = find == nullptr ? nullptr : find(name); built_in != nullptr) {
+  if (built_in.handler != nullptr) {
     XLA_FFI_Handler_Bundle bundle = {};
-    bundle.execute = built_in;
+    bundle.execute = built_in.handler;
     return std::make_shared<const Handler>(Handler{std::string(name), bundle, kLeafTrait});
   }
   return NotFound(fmt::format("No registered implementation for custom call to {} for platform Host", name));

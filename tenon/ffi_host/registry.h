@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ inline constexpr XLA_FFI_Handler_Traits kServedByCallerTrait = XLA_FFI_Handler_T
 /// XLA_FFI_Handler_Bundle, not to an execute function.
 inline constexpr XLA_FFI_Handler_Traits kBundleTrait = XLA_FFI_Handler_Traits{1} << 29;
 
+/// The handler is a library's, of a routine that the host may have built in: it gives way to that one where that one
+/// is as fast (BuiltIn::longest).
+inline constexpr XLA_FFI_Handler_Traits kStandInTrait = XLA_FFI_Handler_Traits{1} << 27;
+
 /// A typed custom-call handler as somebody registered it.
 struct Handler {
   std::string name;
@@ -33,11 +38,18 @@ struct Handler {
 /// same functions may be registered again; ALREADY_EXISTS for others under a name that is taken. Thread-safe.
 Status RegisterHandler(std::string_view name, const XLA_FFI_Handler_Bundle& bundle, XLA_FFI_Handler_Traits traits);
 
-/// What `find` gives for a name is called, as a leaf, while nobody has registered that name; it gives null for names
-/// that it does not know. Thread-safe; a later installation replaces an earlier one.
-void InstallBuiltIns(XLA_FFI_Handler* (*find)(std::string_view name));
+struct BuiltIn {
+  XLA_FFI_Handler* handler = nullptr;  ///< Null: the name is not known.
+  /// Instead of a stand-in it is called for matrices of at most so many rows and columns.
+  int64_t longest = 0;
+};
+/// What `find` gives for a name is called, as a leaf, while nobody has registered that name, or a stand-in only.
+/// Thread-safe; a later installation replaces an earlier one.
+void InstallBuiltIns(BuiltIn (*find)(std::string_view name));
 
-/// The handler registered as `name`, else the built-in one; NOT_FOUND when there is neither.
-Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name);
+/// The handler registered as `name`, else the built-in one; NOT_FOUND when there is neither. `longest`: of the rows and
+/// columns of the call's matrices.
+Result<std::shared_ptr<const Handler>> FindHandler(std::string_view name,
+                                                   int64_t longest = std::numeric_limits<int64_t>::max());
 
 }  // namespace tenon::ffi_host

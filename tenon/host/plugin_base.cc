@@ -16,7 +16,8 @@ namespace tenon::host {
 
 PluginBase::PluginBase(std::string_view platform) : platform_(platform) {
   ffi_host::InstallTypeRegistry({&plugin::RegisterFfiType, &plugin::FfiTypeDeleter});
-  ffi_host::InstallBuiltIns(&lapack::FindHandler);
+  ffi_host::InstallBuiltIns(
+      [](std::string_view name) { return ffi_host::BuiltIn{lapack::FindHandler(name), lapack::LongestFast(name)}; });
 }
 
 std::array<int64_t, 3> PluginBase::stablehlo_current_version() const {

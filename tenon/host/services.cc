@@ -64,6 +64,8 @@ Result<int64_t> ChannelOf(const plan::CustomCallStep& step) {
 /// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of
 /// their content.
 struct ServiceTable {
+  explicit ServiceTable(std::span<const plan::Slot> of_plan) : slots(of_plan) {}
+  std::span<const plan::Slot> slots;  ///< While the table is made.
   bool host_transfers = false;
   std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
   std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
@@ -111,7 +113,7 @@ struct ServiceTable {
       return ChannelOf(s).status();
     }
     if (FindSite(s) != nullptr) return OkStatus();
-    TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(s));
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<ffi_host::CallSite> site, ffi_host::CallSite::Create(s, slots));
     sites.emplace_back(s, std::move(site));
     return OkStatus();
   }
@@ -203,8 +205,9 @@ bool IsHostTransfer(const plan::CustomCallStep& step) {
 bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->in_flight->Unseen(); }
 
 Result<PlanServices> MakeServices(const plan::Plan& plan) {
-  auto table = std::make_shared<ServiceTable>();
+  auto table = std::make_shared<ServiceTable>(plan.slots);
   TENON_RETURN_IF_ERROR(table->Add(plan.steps));
+  table->slots = {};
   PlanServices result;
   result.may_call_back = table->host_transfers;
   bool begins = false, served_by_caller = table->host_transfers;

@@ -14,4 +14,11 @@ XLA_FFI_Handler* FindHandler(std::string_view name) {
   return nullptr;
 }
 
+int64_t LongestFast(std::string_view name) {
+  // Against OpenBLAS on two cores with AVX-512: eigenvalues, singular values and QR took 1.1 to 3 times less time up to
+  // 150 rows, and as long at 200 and 256; triangular systems, which are products for the most part, from 150 on more.
+  constexpr int64_t kLongest = 200, kLongestSystem = 128;
+  return name.find("trsm") == std::string_view::npos ? kLongest : kLongestSystem;
+}
+
 }  // namespace tenon::lapack

@@ -97,7 +97,7 @@ inline plan::Attribute Flag(std::string name, bool value) {
 
 inline Status CallRoutine(const std::string& target, std::vector<Array*> operands, std::vector<Array*> results,
                           std::vector<plan::Attribute> attributes = {}) {
-  ffi_host::InstallBuiltIns(&FindHandler);
+  ffi_host::InstallBuiltIns([](std::string_view name) { return ffi_host::BuiltIn{FindHandler(name)}; });
   plan::CustomCallStep step;
   step.target = target;
   step.api_version = 4;
