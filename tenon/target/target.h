@@ -123,6 +123,10 @@ struct Numerics {
   int64_t long_scan = 4096;
   int64_t short_scan = 8;
   int64_t scan_block = 1024;
+  /// Windows that reach to the high end and have more elements are a scan from there, by any function of two arguments
+  /// that is the same either way: those that are written out are bound to associate, but not all that do not are found
+  /// out, so that in shorter windows elements meet from the low end on, however often.
+  int64_t long_window = 1024;
   /// Windows of more elements, whose combiner does not mind the order, run along one dim after the other.
   int64_t window_in_passes = 9;
   /// Elements of other windows, and taps of a convolution, that are written out at most.

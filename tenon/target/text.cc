@@ -55,12 +55,13 @@ void ForEachNumeric(N& n, const F& f) {
   f("numeric.strip", n.strip);
   f("numeric.long_scan", n.long_scan);
   f("numeric.short_scan", n.short_scan);
+  f("numeric.long_window", n.long_window);
   f("numeric.scan_block", n.scan_block);
   f("numeric.window_in_passes", n.window_in_passes);
   f("numeric.written_out_window", n.written_out_window);
   f("numeric.written_out_taps", n.written_out_taps);
 }
-static_assert(sizeof(Numerics) == 27 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
+static_assert(sizeof(Numerics) == 28 * sizeof(int64_t), "a new field belongs into ForEachNumeric");
 
 template <class T, class F>
 void ForEachNumber(T& t, const F& f) {

@@ -1,5 +1,9 @@
 #include "tenon/compiler/ir/combiner.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "tenon/base/neutral.h"
 #include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/builder.h"
@@ -22,7 +26,59 @@ bool TakesEitherOrder(OpCode op) {
   }
 }
 
+/// What a region's values become when its two arguments change places.
+class Exchange {
+ public:
+  enum class Is : uint8_t { kUnknown, kSame, kNegated };
+
+  Exchange(const Program& program, const Block& block) : p_(program), block_(block) {}
+
+  /// How the value that `x` becomes is related to `y`.
+  Is Of(Ref x, Ref y) {
+    const auto [known, is_new] = known_.try_emplace({x.node, y.node}, Is::kUnknown);
+    if (is_new) known_[{x.node, y.node}] = Find(x, y);
+    return known_[{x.node, y.node}];
+  }
+
+ private:
+  Is Find(Ref x, Ref y) {
+    for (const size_t i : {0, 1}) {
+      if (x.node == block_.args[i]) return y.node == block_.args[1 - i] ? Is::kSame : Is::kUnknown;
+    }
+    const GraphNode& a = p_[x.node];
+    const GraphNode& b = p_[y.node];
+    if (a.op == OpCode::kConstant) return x == y ? Is::kSame : Is::kUnknown;
+    const bool is_known = std::ranges::find(block_.nodes, x.node) != block_.nodes.end();
+    if (!is_known || a.op != b.op || a.in.size() != b.in.size() || a.out != b.out || a.attributes != b.attributes)
+      return Is::kUnknown;
+    const auto same = [&](size_t i, size_t j) { return Of(a.in[i], b.in[j]) == Is::kSame; };
+    if (a.in.size() == 2 && same(0, 1) && same(1, 0)) {
+      if (TakesEitherOrder(a.op)) return Is::kSame;
+      if (a.op == OpCode::kSubtract) return Is::kNegated;
+    }
+    if (a.op == OpCode::kAbs && Of(a.in[0], b.in[0]) != Is::kUnknown) return Is::kSame;
+    if (a.op == OpCode::kNegate) return Of(a.in[0], b.in[0]);
+    // A comparison with itself asks whether it is a number.
+    if (a.op == OpCode::kCompare && a.in[0] == a.in[1] && b.in[0] == b.in[1])
+      return Of(a.in[0], b.in[0]) == Is::kUnknown ? Is::kUnknown : Is::kSame;
+    for (size_t i = 0; i < a.in.size(); ++i) {
+      if (!same(i, i)) return Is::kUnknown;
+    }
+    return a.in.empty() ? Is::kUnknown : Is::kSame;
+  }
+
+  const Program& p_;
+  const Block& block_;
+  std::map<std::pair<NodeId, NodeId>, Is> known_;
+};
+
 }  // namespace
+
+bool IsSymmetric(const Program& program, const Block& block) {
+  constexpr size_t kMostNodes = 64;  // structural: longer ones are not looked at, each node with each
+  return block.args.size() == 2 && block.results.size() == 1 && block.nodes.size() <= kMostNodes &&
+         Exchange(program, block).Of(block.results[0], block.results[0]) == Exchange::Is::kSame;
+}
 
 OpCode CombinerOp(const Program& program, const Block& block) {
   if (block.args.size() != 2 || block.nodes.size() != 1 || block.results.size() != 1 ||

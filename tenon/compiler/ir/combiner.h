@@ -13,6 +13,8 @@ namespace tenon::compiler {
 /// The op of a region that is one op of its two arguments, in either order where the op does not mind; kOpaque for
 /// others.
 OpCode CombinerOp(const Program& program, const Block& block);
+/// Whether the region of two arguments and one result can be seen to be the same function with its arguments exchanged.
+bool IsSymmetric(const Program& program, const Block& block);
 /// A region that is that op of two scalars; attributes of an op that has some are the caller's to set.
 Block MakeCombiner(Program& program, OpCode op, DType type);
 

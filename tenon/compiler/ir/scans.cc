@@ -17,12 +17,12 @@ std::optional<ScanForm> ScanFormOf(const Program& program, const GraphNode& node
     if (form || window != n || !((low == n - 1 && high == 0) || (low == 0 && high == n - 1))) return std::nullopt;
     form = ScanForm{d, low == 0};
   }
-  // From the high end elements meet in another order, which only some functions allow.
-  if (form && form->reverse) {
-    const DType part = IsComplex(shape.dtype) ? RealPartOf(shape.dtype) : shape.dtype;
-    if (!IdentityBits(CombinerOp(program, node.blocks[0]), part)) return std::nullopt;
-  }
-  return form;
+  if (!form || !form->reverse) return form;
+  // From the high end elements meet in other groups, which only some functions allow.
+  const DType part = IsComplex(shape.dtype) ? RealPartOf(shape.dtype) : shape.dtype;
+  const bool associates = IdentityBits(CombinerOp(program, node.blocks[0]), part).has_value();
+  const bool is_long = shape.dims[form->dim] > program.target->numerics.long_window;
+  return associates || (is_long && IsSymmetric(program, node.blocks[0])) ? form : std::nullopt;
 }
 
 }  // namespace tenon::compiler
