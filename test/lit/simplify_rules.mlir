@@ -67,6 +67,8 @@ module @elementwise {
 // CHECK-DAG: transpose_identity: transpose %[[M]] permutation=[0,1] : f32[3,5] -> %[[M]] = parameter
 // CHECK-DAG: transpose_of_transpose: transpose %{{[0-9]+}} permutation=[1,0] : f32[3,5] -> %[[M]] = parameter
 // CHECK-DAG: transpose_as_reshape: transpose %{{[0-9]+}} permutation=[1,0] : f32[1,3] -> %{{[0-9]+}} = reshape %[[V]] : f32[1,3]
+// CHECK-DAG: transpose_of_stack: transpose %{{[0-9]+}} permutation=[1,0] : f32[3,2] -> %{{[0-9]+}} = concatenate %{{[0-9]+}}, %{{[0-9]+}} dimension=1 : f32[3,2]
+// CHECK-DAG: reverse_of_pad: reverse %{{[0-9]+}} dimensions=[0] : f32[6] -> %{{[0-9]+}} = pad %{{[0-9]+}}, {{.*}} edge_padding_low=[2] edge_padding_high=[1] interior_padding=[0] : f32[6]
 // CHECK-DAG: reverse_nothing: reverse %[[R:[0-9]+]] dimensions=[1] : f32[3,1] -> %[[R]] = reshape
 // CHECK-DAG: concatenate_nothing: concatenate %{{[0-9]+}}, %[[V]] dimension=0 : f32[3] -> %[[V]] = parameter
 // CHECK-DAG: pad_nothing: pad %[[V]], %{{[0-9]+}} edge_padding_low=[0] edge_padding_high=[0] interior_padding=[0] : f32[3] -> %[[V]] = parameter
@@ -130,6 +132,12 @@ module @views {
     %n0 = stablehlo.reshape %e : (tensor<0xf32>) -> tensor<1x4x0xf32>
     %n1 = stablehlo.reshape %e : (tensor<0xf32>) -> tensor<2x0x2xf32>
     %n2 = stablehlo.convolution(%n0, %n1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x0xf32>, tensor<2x0x2xf32>) -> tensor<1x3x2xf32>
+    %27 = stablehlo.reshape %v : (tensor<3xf32>) -> tensor<1x3xf32>
+    %28 = stablehlo.reshape %24 : (tensor<3xf32>) -> tensor<1x3xf32>
+    %29 = stablehlo.concatenate %27, %28, dim = 0 : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+    %30 = stablehlo.transpose %29, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %31 = stablehlo.pad %v, %f, low = [1], high = [2], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+    %32 = stablehlo.reverse %31, dims = [0] : tensor<6xf32>
     return %26 : tensor<3xf32>
   }
 }

@@ -113,6 +113,37 @@ std::optional<Ref> Simplifier::ReverseNothing(const GraphNode& node) {
   return std::nullopt;
 }
 
+std::optional<Ref> Simplifier::TransposeOfStack(const GraphNode& node) {
+  const GraphNode& stack = Def(node.in[0]);
+  if (stack.op != OpCode::kConcatenate) return std::nullopt;
+  const int64_t along = stack.attrs<ConcatenateAttrs>().dimension;
+  const Dims& permutation = node.attrs<TransposeAttrs>().permutation;
+  // Where only the stack's own dim moves, no part does.
+  Dims others = permutation;
+  others.erase(std::ranges::find(others, along));
+  const auto is_one = [&](Ref part) { return ShapeOf(part).dims[static_cast<size_t>(along)] == 1; };
+  if (!std::ranges::is_sorted(others) || !std::ranges::all_of(stack.in, is_one)) return std::nullopt;
+  const SmallVector<Ref, 3> from = stack.in;
+  SmallVector<Ref, 3> parts;
+  for (const Ref part : from) parts.push_back(Transposed(part, permutation));
+  return Concatenated(std::move(parts),
+                      static_cast<size_t>(std::ranges::find(permutation, along) - permutation.begin()));
+}
+
+std::optional<Ref> Simplifier::ReverseOfPad(const GraphNode& node) {
+  const GraphNode& pad = Def(node.in[0]);
+  if (pad.op != OpCode::kPad) return std::nullopt;
+  PadAttrs sides = pad.attrs<PadAttrs>();
+  const Ref value = pad.in[1];
+  GraphNode reversed = node;
+  reversed.in[0] = pad.in[0];
+  reversed.out[0] = ShapeOf(pad.in[0]);
+  for (const int64_t d : node.attrs<ReverseAttrs>().dimensions)
+    std::swap(sides.edge_padding_low[static_cast<size_t>(d)], sides.edge_padding_high[static_cast<size_t>(d)]);
+  return Padded(Emit(std::move(reversed)), value, sides.edge_padding_low, sides.edge_padding_high,
+                sides.interior_padding);
+}
+
 std::optional<Ref> Simplifier::ConcatenateNothing(const GraphNode& node) {
   const auto along = static_cast<size_t>(node.attrs<ConcatenateAttrs>().dimension);
   SmallVector<Ref, 3> parts;
