@@ -55,9 +55,8 @@ inline constexpr int kMaskCost = 16;
 /// Moves of so many lanes one by one are written out: counting them takes as long as moving them.
 inline constexpr unsigned kLanesWrittenOut = 16;
 
-/// Rows of more registers than target::kTableRegisters are permuted by keys too if their elements are narrow, which
-/// have no gathers; only shorter ones are where each register takes a permutation of its own.
-inline constexpr unsigned kMostNarrowTableRegisters = 8;
+/// Rows of at most target::kTableRegisters are permuted by keys; only shorter ones are where each register takes a
+/// permutation of its own.
 inline constexpr unsigned kMostTableRegistersAvx2 = 2;
 
 /// Rows at places from data: memory is asked for the one so many trips ahead where they are too short for the hardware

@@ -422,6 +422,85 @@ TEST_P(Stages, RowsAtPlacesFromDataAreForeseen) {
   EXPECT_FALSE(foresees(kernel(3, 40, far / 64 - 1, 64)));
 }
 
+// Samples between the elements of rows: where they lie and what they weigh is shared by the points of short rows.
+TEST_P(Stages, WhatShortRowsShareIsComputedForManyRows) {
+  const auto kernel = [](DType real, DType type, int64_t rows, int64_t row) {
+    KernelBuilder b;
+    const DimId g = b.AddDim(Size::Of(3)), i = b.AddDim(Size::Of(rows)), c = b.AddDim(Size::Of(row));
+    const Buf table = b.AddDense(BufKind::kArg, type, {50, row}), x = b.AddDense(BufKind::kArg, real, {3, rows}),
+              out = b.AddDense(BufKind::kOut, real, {3, rows, row});
+    const Val at = b.Read(x, {At(g), At(i)}), bent = b.Sqrt(b.Abs(b.Div(at, b.Add(b.Abs(at), b.Const(real, 1)))));
+    const Val place = b.Mul(bent, b.Const(real, 42));
+    const Val floor = b.Floor(place), part = b.Sub(place, floor);
+    const auto sample = [&](int64_t offset) {
+      const Val inside = b.Min(b.Max(b.Convert(s32, floor), b.Const(s32, offset)), b.Const(s32, 48 + offset));
+      return b.Convert(real, b.Read(table, {AtStart(inside), At(c)}));
+    };
+    const Val weighed = b.Max(b.Mul(sample(1), part), b.Mul(sample(0), b.Sub(b.Const(real, 1), part)));
+    const Val edge = b.Compare(kir::kLt, part, b.Const(real, 0.25));
+    Stage s;
+    s.dims = {g, i, c};
+    s.stores.push_back(Put(out, {At(g), At(i), At(c)}, b.Select(edge, b.Neg(weighed), weighed)));
+    b.AddStage(s);
+    b.kernel().split = {3, Size::Of(1)};
+    return b.Finish();
+  };
+  for (const DType real : {f32, DType::kF64}) {
+    for (const DType type : {f32, DType::kU8, DType::kBF16}) {
+      for (const int64_t row : {3, 8, 21}) {
+        for (const int64_t rows : {5, 32, 77}) Expect(kernel(real, type, rows, row), {.indices_per_call = 50});
+      }
+    }
+  }
+  const auto rounds_vectors = [](const kir::Kernel& k) {
+    const auto text = EmitAssembly(k, {.isa = GetParam()});
+    EXPECT_TRUE(text.ok()) << text.status().ToString();
+    return text.ok() && (text->find("roundps") != std::string::npos || text->find("rndscaleps") != std::string::npos);
+  };
+  EXPECT_TRUE(rounds_vectors(kernel(f32, f32, 32, 8)));
+  EXPECT_FALSE(rounds_vectors(kernel(f32, f32, 32, 100)));
+}
+
+// Conditions that rows share: of what they let count each row computes one, or two of four.
+TEST_P(Stages, RowsComputeWhatTheirConditionsLetCount) {
+  const auto kernel = [](DType type, int64_t row, bool two, bool shared = true) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(9)), j = b.AddDim(Size::Of(row));
+    const Buf flags = b.AddDense(BufKind::kArg, DType::kPred, {2, 9, row}),
+              x = b.AddDense(BufKind::kArg, type, {9, row}), out = b.AddDense(BufKind::kOut, type, {9, row});
+    const Val here = b.Read(x, {At(i), At(j)}), turned = b.Read(x, {At(i), At(j, Size::Of(-1), Size::Of(row - 1))});
+    const auto flag = [&](int64_t which) {
+      return b.Read(flags, {AtOffset(Size::Of(which)), At(i), shared ? AtOffset(Size::Of(1)) : At(j)});
+    };
+    const Val root = b.Sqrt(b.Abs(here)), part = b.Div(turned, b.Add(root, b.Const(type, 1)));
+    Val chosen = b.Select(flag(0), root, part);
+    if (two) {
+      const Val other = b.Select(b.Not(flag(1)), b.Div(b.Const(type, 3), here), turned);
+      chosen = b.Add(b.Select(flag(1), chosen, other), b.Select(b.Not(flag(0)), here, b.Neg(turned)));
+    }
+    Stage s;
+    s.dims = {i, j};
+    s.stores.push_back(Put(out, {At(i), At(j)}, chosen));
+    b.AddStage(s);
+    b.kernel().split = {1, Size::Of(1)};
+    return b.Finish();
+  };
+  const auto branches = [](const kir::Kernel& k) {
+    const auto text = EmitLlvmText(k, {.isa = GetParam()});
+    EXPECT_TRUE(text.ok()) << text.status().ToString();
+    size_t count = 0;
+    for (size_t at = 0; text.ok() && (at = text->find("else", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  for (const DType type : {f32, DType::kF64}) {
+    for (const int64_t row : {64, 301}) {
+      for (const bool two : {false, true}) Expect(kernel(type, row, two));
+    }
+    EXPECT_GT(branches(kernel(type, 64, true)), branches(kernel(type, 64, false)));
+    EXPECT_GT(branches(kernel(type, 64, false)), branches(kernel(type, 64, false, false)));
+  }
+}
+
 // Guards with places from data, which all lanes share: vectors lie inside, at an edge or nowhere near, where nothing
 // is.
 TEST_P(Stages, PlacesFromDataMayLieAnywhere) {

@@ -18,7 +18,7 @@ inline constexpr double kNarrowLaneMove = 3;
 inline constexpr double kRowsFromData = 2;
 /// Rows of at most so many registers are permuted by keys, not gathered from: of two registers at a time, and then one
 /// of what these give is chosen.
-inline constexpr int kTableRegisters = 4;
+inline constexpr int kTableRegisters = 8;
 /// The same for all lanes: moved once, before a loop.
 inline constexpr double kUniformMove = 0.2;
 /// The same where no register is left for it: with the operation that needs it, two of which a core loads at a time.
@@ -85,6 +85,20 @@ inline int ShuffledLanes(int bytes, int lanes, int vector_bytes) {
 double ShuffledMove(int bytes, int lanes, int vector_bytes, int stride, int components, bool down);
 /// Lanes of narrow elements that shuffles know at every level; of wider ones they take several registers.
 inline int NarrowLanes(int bytes) { return 16 / bytes; }
+
+/// Rows of at most so many elements: what the points of one share is computed for a vector of rows at once, ahead of
+/// them, where that costs (OpCosts) so much more than to hand each of its values on, which takes as long as this.
+inline constexpr int64_t kRowAhead = 64;
+inline constexpr int kLeastAhead = 16;
+inline constexpr int kHandedCost = 3;
+inline bool ComputesAhead(int cost, int handed, int64_t extent) {
+  return extent <= kRowAhead && cost >= kLeastAhead + kHandedCost * handed;
+}
+
+/// Rows branch on conditions that all of their points share where that saves so many cycles of a row, which a branch
+/// that was not foreseen takes; on so many of them at most, each of which doubles the code.
+inline constexpr double kLeastChoice = 24;
+inline constexpr int kRowChoices = 2;
 
 /// Strides beyond this share no cache lines worth the shuffles.
 inline constexpr int kMaxInterleaved = 64;

@@ -114,9 +114,7 @@ class Walk {
     switch (n.op) {
       case Op::kCompare: {
         if (const Val v = NarrowComparison(n); v != kNone) return v;
-        // p != false and p == true are p.
-        if (nodes_[n.in[0]].type != DType::kPred || !in(1).is_one()) break;
-        if ((n.imm == kir::kNe && in(1).lo == 0) || (n.imm == kir::kEq && in(1).lo == 1)) return n.in[0];
+        if (const Val v = AskedOfFlag(n); v != kNone) return v;
         break;
       }
       case Op::kAnd:
@@ -210,6 +208,32 @@ class Walk {
     const Val a = Narrowed(n.in[0], counts, steps);
     const Val b = a == kNone ? kNone : Narrowed(n.in[1], counts, steps);
     return b == kNone || !counts ? kNone : Emit(Op::kCompare, DType::kPred, {a, b}, n.imm);
+  }
+
+  /// What is asked of a truth, as it is or as the number 0 or 1, is that truth or its opposite.
+  Val AskedOfFlag(const kir::Node& n) {
+    const kir::Node& number = nodes_[n.in[0]];
+    const Val flag = number.op == Op::kConvert ? number.in[0] : n.in[0];
+    const Range limit = ranges_[n.in[1]];
+    if (nodes_[flag].type != DType::kPred || !limit.is_one()) return kNone;
+    const auto holds = [&](int64_t x) {
+      switch (n.imm) {
+        case kir::kEq:
+          return x == limit.lo;
+        case kir::kNe:
+          return x != limit.lo;
+        case kir::kLt:
+          return x < limit.lo;
+        case kir::kLe:
+          return x <= limit.lo;
+        case kir::kGt:
+          return x > limit.lo;
+        default:
+          return x >= limit.lo;
+      }
+    };
+    if (holds(0) == holds(1)) return kNone;
+    return holds(1) ? flag : Emit(Op::kNot, DType::kPred, {flag});
   }
 
   bool IsNotZero(const kir::Node& p, Val x) const {

@@ -471,7 +471,8 @@ class Model {
     for (Set& s : sets) {
       std::sort(s.offsets.begin(), s.offsets.end());
       s.offsets.erase(std::unique(s.offsets.begin(), s.offsets.end()), s.offsets.end());
-      const double times = Times(s.first->dims, s.first->reduced, lane, lanes) * (s.first->store ? kStoreLoads : 1);
+      const double times =
+          Times(s.first->dims, s.first->reduced, lane, lanes) * s.first->share * (s.first->store ? kStoreLoads : 1);
       for (size_t i = 0; i < s.offsets.size();) {
         size_t end = i;
         const int64_t stride = std::abs(s.coef);
@@ -501,29 +502,132 @@ class Model {
     return policy::kMathCyclesPerCost * (wide ? policy::kWideMath : 1) * cost;
   }
 
-  /// With `lane` in lanes; -1: one point at a time.
-  LaneCost Cycles(const kir::Stage& stage, int lane) const {
-    if (lane < 0) return Cycles(stage, lane, 1);
-    const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
-    const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
-    LaneCost cycles = Cycles(stage, lane, lanes);
-    if (narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes)
-      cycles = std::min(cycles, Cycles(stage, lane, narrow));
-    const Tiles tiles = TilesOf(lane, lanes);
-    return tiles.dim < 0 ? cycles : std::min(cycles, Cycles(stage, lane, tiles.side, tiles));
-  }
-  LaneCost Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {}) const {
-    const double registers = Registers(widest_, lanes);
+  /// Values that the points of a short row share, computed for a vector of rows at once (target::ComputesAhead).
+  struct Ahead {
+    std::vector<bool> computed;
     double cycles = 0;
-    std::vector<Move> moves;
+  };
+  Ahead AheadOf(const kir::Stage& stage, int lane, const Tiles& tiles) const {
+    Ahead ahead{.computed = std::vector<bool>(k_.nodes.size())};
+    DimId along = 0;
+    for (DimId d : stage.dims) {
+      if (static_cast<int>(d) != lane) along = d;
+    }
+    if (lane < 0 || tiles.dim >= 0 || !stage.reduces.empty() || stage.dims.size() < 2) return ahead;
+    std::vector<bool> early(k_.nodes.size()), wanted(k_.nodes.size());
+    for (const kir::Store& s : stage.stores) {
+      wanted[s.value] = true;
+      for (const kir::Axis& a : s.at) {
+        if (a.start != kir::kNone) wanted[a.start] = true;
+      }
+    }
+    int cost = 0, handed = 0;
+    double cycles = 0;
     for (size_t v = 0; v < k_.nodes.size(); ++v) {
       const kir::Node& node = k_.nodes[v];
       if (!needed_[v]) continue;
+      early[v] =
+          (deps_[v] & Bit(along)) != 0 && (deps_[v] & Bit(static_cast<size_t>(lane))) == 0 && node.op != Op::kIndex;
+      if (!early[v]) {
+        kir::ForEachInput(k_, node, [&](Val in) { wanted[in] = true; });
+        continue;
+      }
+      cost += target_.costs.Of(node);
+      if (node.op != Op::kRead) cycles += CyclesOf(node, false) * Times(deps_[v], reduced_[v], lane, 1);
+    }
+    for (size_t v = 0; v < k_.nodes.size(); ++v) handed += needed_[v] && early[v] && wanted[v] ? 1 : 0;
+    if (!target::ComputesAhead(cost, handed, here_[static_cast<size_t>(lane)])) return ahead;
+    DimMask rows = 0;
+    for (DimId d : stage.dims) rows |= static_cast<int>(d) == lane ? 0 : Bit(d);
+    ahead.computed = std::move(early);
+    ahead.cycles = cycles * 4 / vector_bytes() +  // structural: lanes of f32
+                   policy::kLaneCyclesPerCost * target::kHandedCost * handed * Points(rows, -1, 1);
+    return ahead;
+  }
+
+  /// Of each node the share of rows that need it, where conditions that the row's points share say so; nothing where
+  /// they are none, or too many.
+  std::vector<double> SharesOf(const kir::Stage& stage, int lane) const {
+    std::vector<Val> conditions;
+    const auto choice = [&](Val v) {
+      const kir::Node& node = k_.nodes[v];
+      if (node.op != Op::kSelect || !needed_[v]) return kir::kNone;
+      const kir::Node& asked = k_.nodes[node.in[0]];
+      const Val condition = asked.op == Op::kNot ? asked.in[0] : node.in[0];
+      return deps_[condition] == 0 || (deps_[condition] & Bit(static_cast<size_t>(lane))) ? kir::kNone : condition;
+    };
+    for (Val v = 0; v < k_.nodes.size(); ++v) {
+      const Val condition = choice(v);
+      if (condition != kir::kNone && std::ranges::find(conditions, condition) == conditions.end())
+        conditions.push_back(condition);
+    }
+    if (conditions.empty() || conditions.size() > target::kRowChoices) return {};
+    // A bit for each way in which the conditions may hold: bit c of its number says whether the one numbered c does.
+    const auto ways = static_cast<unsigned>(1U << (1U << conditions.size()));
+    std::vector<unsigned> needed_in(k_.nodes.size());
+    const auto all = [&](Val v) { needed_in[v] = ways - 1; };
+    for (const kir::Store& s : stage.stores) {
+      all(s.value);
+      for (const kir::Axis& a : s.at) {
+        if (a.start != kir::kNone) all(a.start);
+      }
+    }
+    for (size_t v = k_.nodes.size(); v-- > 0;) {
+      const kir::Node& node = k_.nodes[v];
+      const Val condition = choice(static_cast<Val>(v));
+      if (condition == kir::kNone) {
+        if (needed_[v]) kir::ForEachInput(k_, node, [&](Val in) { needed_in[in] |= needed_in[v]; });
+        continue;
+      }
+      const auto c = static_cast<size_t>(std::ranges::find(conditions, condition) - conditions.begin());
+      unsigned holds = 0;
+      for (unsigned way = 0; way < (1U << conditions.size()); ++way) holds |= (way >> c & 1U) << way;
+      if (condition != node.in[0]) holds = ~holds;
+      needed_in[node.in[0]] |= needed_in[v];
+      needed_in[node.in[1]] |= needed_in[v] & holds;
+      needed_in[node.in[2]] |= needed_in[v] & ~holds;
+    }
+    std::vector<double> shares;
+    for (const unsigned in : needed_in)
+      shares.push_back(static_cast<double>(std::popcount(in)) / (1U << conditions.size()));
+    return shares;
+  }
+
+  /// With `lane` in lanes; -1: one point at a time.
+  LaneCost Cycles(const kir::Stage& stage, int lane) const {
+    if (lane < 0) return Cycles(stage, lane, 1);
+    const LaneCost all = Cycles(stage, lane, std::vector<double>());
+    const std::vector<double> shares = stage.reduces.empty() ? SharesOf(stage, lane) : std::vector<double>();
+    if (shares.empty()) return all;
+    const LaneCost chosen = Cycles(stage, lane, shares);
+    DimMask rows = Bit(k_.outer) - 1;
+    for (DimId d : stage.dims) rows |= static_cast<int>(d) == lane ? 0 : Bit(d);
+    return all.cycles - chosen.cycles >= target::kLeastChoice * Points(rows, -1, 1) ? chosen : all;
+  }
+  LaneCost Cycles(const kir::Stage& stage, int lane, const std::vector<double>& shares) const {
+    const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
+    const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
+    LaneCost cycles = Cycles(stage, lane, lanes, {}, shares);
+    if (narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes)
+      cycles = std::min(cycles, Cycles(stage, lane, narrow, {}, shares));
+    const Tiles tiles = shares.empty() ? TilesOf(lane, lanes) : Tiles();
+    return tiles.dim < 0 ? cycles : std::min(cycles, Cycles(stage, lane, tiles.side, tiles));
+  }
+  LaneCost Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {},
+                  const std::vector<double>& shares = {}) const {
+    const double registers = Registers(widest_, lanes);
+    const Ahead ahead = AheadOf(stage, lane, tiles);
+    double cycles = ahead.cycles;
+    std::vector<Move> moves;
+    for (size_t v = 0; v < k_.nodes.size(); ++v) {
+      const kir::Node& node = k_.nodes[v];
+      const double share = shares.empty() ? 1 : shares[v];
+      if (!needed_[v] || share == 0) continue;
       if (node.op == Op::kRead) {
         const kir::Read& read = k_.reads[node.attr];
         const bool turned = tiles.dim >= 0 && IsTurned(read, lane, static_cast<DimId>(tiles.dim));
         moves.push_back({read.buf, &read.at, !read.guard.empty(), false, turned, deps_[v], reduced_[v],
-                         static_cast<int>(node.imm)});
+                         static_cast<int>(node.imm), share});
         for (const kir::Guard& g : read.guard) {
           // Asked where its dims are known, and met with the others of the read.
           DimMask asked = g.e.start == kir::kNone ? 0 : deps_[g.e.start];
@@ -545,10 +649,12 @@ class Model {
           moves.back().share = std::min(
               moves.back().share, static_cast<double>(known) / static_cast<double>(std::max<int64_t>(1, vectors)));
         }
+      } else if (ahead.computed[v]) {
+        continue;
       } else if (!IsKnownRow(lane) || deps_[v] != Bit(static_cast<size_t>(lane)) || !of_places_[v]) {
         // Numbers of places in a known row are constants.
         const bool alone = lane >= 0 && (deps_[v] & Bit(static_cast<size_t>(lane))) == 0;
-        cycles += CyclesOf(node, alone) * Times(deps_[v], reduced_[v], lane, lanes) * (alone ? 1 : registers);
+        cycles += CyclesOf(node, alone) * Times(deps_[v], reduced_[v], lane, lanes) * (alone ? 1 : registers * share);
       }
     }
     DimMask all = Bit(k_.outer) - 1;

@@ -8,6 +8,7 @@
 #include "tenon/emit_llvm/internal/function_emitter.h"
 #include "tenon/emit_llvm/policy.h"
 #include "tenon/isa/cache.h"
+#include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
 
@@ -468,6 +469,13 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
   Value* stream = nullptr;
   if (plan.kind == StagePlan::Kind::kVector)
     stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
+  const RowsAhead ahead = RowsAheadOf(stage, plan, needed);
+  if (ahead.lanes > 1) {
+    llvm::SmallVector<DimId, 4> outside = plan.outside;
+    outside.pop_back();
+    return ForDims(outside, 0, needed, nullptr,
+                   [&] { ForRowsAhead(ahead, [&] { EmitRow(stage, plan, ahead.late, stream); }); });
+  }
   ForDims(plan.outside, 0, needed, nullptr, [&] {
     if (plan.kind == StagePlan::Kind::kScalar) {
       EmitPoint(stores, needed);
@@ -476,23 +484,36 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
     } else if (plan.kind == StagePlan::Kind::kShort) {
       EmitShortTile(stage, plan, needed);
     } else {
-      Precompute(needed);
-      const auto v = static_cast<DimId>(plan.vector_dim);
-      const auto point = [&] { EmitPoint(stores, needed); };
-      // What is asked about places of the row is answered when it is written out.
-      const bool asks = std::any_of(needed.begin(), needed.end(), [&](Val n) {
-        if (k_.nodes[n].op != Op::kRead) return false;
-        const auto& guards = k_.reads[k_.nodes[n].attr].guard;
-        return std::any_of(guards.begin(), guards.end(), [&](const kir::Guard& g) {
-          return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return t.dim == v; });
-        });
-      });
-      const RowEnd ends = RowEndOf(stage, needed, v);
-      if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, ends.overlap, needed, point)) {
-        VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, ends);
-      }
+      EmitRow(stage, plan, needed, stream);
     }
   });
+}
+
+void FunctionEmitter::EmitRow(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream) {
+  std::vector<Val> roots;
+  for (const kir::Store& s : stage.stores) Analysis::StoreRoots(s, &roots);
+  Precompute(needed);
+  ForChoices(roots, plan, needed, target::kRowChoices,
+             [&](const NodeList& left) { EmitRowOf(stage, plan, left, stream); });
+}
+
+void FunctionEmitter::EmitRowOf(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream) {
+  std::vector<const kir::Store*> stores;
+  for (const kir::Store& s : stage.stores) stores.push_back(&s);
+  const auto v = static_cast<DimId>(plan.vector_dim);
+  const auto point = [&] { EmitPoint(stores, needed); };
+  // What is asked about places of the row is answered when it is written out.
+  const bool asks = std::any_of(needed.begin(), needed.end(), [&](Val n) {
+    if (k_.nodes[n].op != Op::kRead) return false;
+    const auto& guards = k_.reads[k_.nodes[n].attr].guard;
+    return std::any_of(guards.begin(), guards.end(), [&](const kir::Guard& g) {
+      return std::any_of(g.e.terms.begin(), g.e.terms.end(), [&](const kir::Term& t) { return t.dim == v; });
+    });
+  });
+  const RowEnd ends = RowEndOf(stage, needed, v);
+  if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, ends.overlap, needed, point)) {
+    VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, ends);
+  }
 }
 
 void FunctionEmitter::EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed) {

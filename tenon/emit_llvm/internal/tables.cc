@@ -53,9 +53,7 @@ std::optional<Table> TableOf(const Analysis& an, size_t read_index, DimId v, uns
   if (lanes * table.key_bits < 128) return std::nullopt;  // structural: no whole register
   const auto wanted = static_cast<uint64_t>((table.entries + table.lanes - 1) / table.lanes);
   table.registers = static_cast<unsigned>(std::bit_ceil(wanted));
-  const unsigned most = is_avx2      ? policy::kMostTableRegistersAvx2
-                        : bytes <= 2 ? policy::kMostNarrowTableRegisters
-                                     : static_cast<unsigned>(target::kTableRegisters);
+  const unsigned most = is_avx2 ? policy::kMostTableRegistersAvx2 : unsigned{target::kTableRegisters};
   return table.registers <= most ? std::optional(table) : std::nullopt;
 }
 

@@ -163,8 +163,13 @@ bool FunctionEmitter::Available(Val v, unsigned copy) const {
       return read.otherwise == kNone || Available(read.otherwise, copy);
     }
     default:
-      for (Val in : node.in) {
+      for (size_t i = 0; i < node.in.size(); ++i) {
+        const Val in = node.in[i];
         if (!Has(in, copy)) {
+          if (node.op == Op::kSelect && i > 0) {
+            const llvm::ConstantInt* known = Decided(node.in[0]);
+            if (known != nullptr && known->isZero() == (i == 1)) continue;
+          }
           // Inputs come first in the node order, so only leaves can be available without having been emitted.
           if (!k_.nodes[in].in.empty() || k_.nodes[in].op == Op::kRead || !Available(in, copy)) return false;
         }
@@ -205,6 +210,7 @@ void FunctionEmitter::PrecomputeSplats(const NodeList& needed) {
   for (Val v : needed) {
     if (!IsVector(v)) continue;
     if (k_.nodes[v].op == Op::kRead) PrecomputeRow(v);
+    if (k_.nodes[v].op == Op::kSelect && Decided(k_.nodes[v].in[0]) != nullptr) continue;
     for (Val in : k_.nodes[v].in) {
       if (IsVector(in) || (an_.deps[in] & CopyDims()) != 0 || !Available(in, 0)) continue;
       if (k_.nodes[in].op == Op::kConst) continue;
@@ -269,6 +275,11 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
     return;
   }
   if (node.op == Op::kMath) return EmitMath(v, copy);
+  if (const llvm::ConstantInt* known = node.op == Op::kSelect ? Decided(node.in[0]) : nullptr) {
+    const Val chosen = node.in[known->isZero() ? 2 : 1];
+    Set(v, copy, IsVector(v) ? GetLanes(chosen, copy) : Get(chosen, copy));
+    return;
+  }
   if (Value* quotient = QuotientOfBytes(v, copy)) {
     Set(v, copy, quotient);
     return;
