@@ -1,6 +1,7 @@
 #include "tenon/threads/pool.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -114,8 +115,42 @@ struct alignas(64) ThreadPool::Slot {
   }
 };
 
+// Where a worker sleeps. The kernel wakes threads where they were when it takes the other CPUs for busy, and a worker
+// that is woken on its caller's CPU runs once that one sleeps, or some milliseconds later.
+struct alignas(64) ThreadPool::Bed {
+  enum : uint8_t { kFree, kMoving, kMoved };
+
+  std::atomic<int> cpu{-1};  // -1: it is awake.
+  std::atomic<uint8_t> state{kFree};
+  cpu_set_t allowed = {};  // Where it may run, once it is awake again.
+
+  void Lie() { cpu.store(sched_getcpu(), std::memory_order_relaxed); }
+  void Rise() {
+    cpu.store(-1, std::memory_order_relaxed);
+    if (state.load(std::memory_order_acquire) != kMoved) return;
+    pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+    state.store(kFree, std::memory_order_release);
+  }
+  void MoveFrom(int here, pthread_t worker) {
+    uint8_t free = kFree;
+    if (cpu.load(std::memory_order_relaxed) != here ||
+        !state.compare_exchange_strong(free, kMoving, std::memory_order_acq_rel))
+      return;
+    bool moved = false;
+    if (pthread_getaffinity_np(worker, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1) {
+      cpu_set_t elsewhere = allowed;
+      CPU_CLR(static_cast<size_t>(here), &elsewhere);
+      moved = pthread_setaffinity_np(worker, sizeof elsewhere, &elsewhere) == 0;
+    }
+    state.store(moved ? kMoved : kFree, std::memory_order_release);
+  }
+};
+
 ThreadPool::ThreadPool(int num_threads)
-    : slots_(new Slot[kSlots]), members_(static_cast<uint32_t>(num_threads)), owner_pid_(getpid()) {}
+    : slots_(new Slot[kSlots]),
+      beds_(new Bed[static_cast<size_t>(num_threads)]),
+      members_(static_cast<uint32_t>(num_threads)),
+      owner_pid_(getpid()) {}
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads) {
   if (num_threads < 1 || num_threads > kMaxThreads) {
@@ -164,9 +199,12 @@ void ThreadPool::WorkerMain(int index) {
     if (RunSome(index)) continue;
     // Nothing was left of the loops posted up to `seen`.
     if (SpinUntil(kSpinNs, [&] { return epoch_.load(std::memory_order_seq_cst) != seen; })) continue;
+    Bed& bed = beds_[static_cast<size_t>(index - 1)];
+    bed.Lie();
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     FutexWait(epoch_, seen);
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    bed.Rise();
   }
 }
 
@@ -188,10 +226,16 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
   const int asleep = sleepers_.load(std::memory_order_seq_cst);
   const bool wake = cost_ns >= kMinParallelNs || asleep == static_cast<int>(workers_.size());
   if (asleep > 0 && wake) {
+    MakeRoom();
     const int64_t helpers = std::min<int64_t>(num_chunks - 1, cost_ns / kWorkPerHelperNs);
     FutexWake(epoch_, static_cast<int>(std::clamp<int64_t>(helpers, 1, asleep)));
   }
   return slot;
+}
+
+void ThreadPool::MakeRoom() {
+  const int here = sched_getcpu();
+  for (size_t i = 0; i < workers_.size(); ++i) beds_[i].MoveFrom(here, workers_[i].native_handle());
 }
 
 // Every chunk has been begun; those that others began are still to be finished.

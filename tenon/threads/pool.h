@@ -41,6 +41,7 @@ class ThreadPool {
 
  private:
   struct alignas(64) Slot;
+  struct alignas(64) Bed;
   static constexpr int kSlots = 32;
 
   explicit ThreadPool(int num_threads);
@@ -49,9 +50,12 @@ class ThreadPool {
   Slot* Post(uint32_t num_chunks, FunctionRef<void(int64_t)>* fn, int64_t cost_ns);
   void WaitFor(Slot& slot, uint32_t num_chunks);
   bool ShouldShare(int64_t cost_ns);
+  /// Keeps workers that sleep on the caller's CPU from being woken there.
+  void MakeRoom();
 
   std::unique_ptr<Slot[]> slots_;
-  const uint32_t members_;  // Threads asked for, the caller being number 0.
+  std::unique_ptr<Bed[]> beds_;  // One per worker.
+  const uint32_t members_;       // Threads asked for, the caller being number 0.
   // Counts posted loops and the shutdown; workers without work watch it, and sleep on it.
   alignas(64) std::atomic<uint32_t> epoch_{0};
   alignas(64) std::atomic<int> sleepers_{0};

@@ -1,11 +1,13 @@
 #include "tenon/threads/pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -195,6 +197,56 @@ TEST(Pool, WorksInAForkedChildOnItsCallerAlone) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// A worker that fell asleep on the CPU where its caller now runs is woken on another one, and may run anywhere after.
+TEST(Pool, SleepersAreNotWokenOnTheirCallersCpu) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this process may use one CPU only";
+  const auto pool = MakePool(2);
+  const auto caller = std::this_thread::get_id();
+  // f() on the worker, while the caller waits for it within the loop.
+  const auto on_worker = [&](const std::function<void()>& f) {
+    std::atomic<bool> ran{false};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    pool->ParallelFor(2, kDear, [&](int64_t) {
+      if (std::this_thread::get_id() != caller) {
+        if (!ran.load()) f();
+        ran.store(true);
+      }
+      while (!ran.load() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    EXPECT_TRUE(ran.load());
+  };
+  for (int round = 0; round < 20; ++round) {
+    int bed = -1, woken = -1;
+    on_worker([&] {
+      // From here it goes to sleep where it is now.
+      bed = sched_getcpu();
+      cpu_set_t here;
+      CPU_ZERO(&here);
+      CPU_SET(static_cast<size_t>(bed), &here);
+      sched_setaffinity(0, sizeof here, &here);
+      sched_setaffinity(0, sizeof all, &all);
+    });
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(static_cast<size_t>(bed), &there);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(10 * kSpinNs));
+    ASSERT_EQ(sched_setaffinity(0, sizeof there, &there), 0);
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    on_worker([&] {
+      woken = sched_getcpu();
+      sched_getaffinity(0, sizeof allowed, &allowed);
+    });
+    ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+    EXPECT_TRUE(CPU_EQUAL(&allowed, &all));
+    // It may have moved before it fell asleep.
+    if (woken != bed) return;
+  }
+  ADD_FAILURE() << "woken on its caller's CPU each time";
 }
 
 TEST(ProcessPool, IsSharedAndMadeAnewWhenLetGo) {
