@@ -667,8 +667,9 @@ class Model {
       // The last tiles go over some rows once more.
       const int64_t rows = here_[static_cast<size_t>(tiles.dim)];
       const auto whole = static_cast<double>((rows + tiles.side - 1) / tiles.side * tiles.side);
-      cycles += Points(all, lane, lanes) / static_cast<double>(tiles.side) * target::kTileCycles;
-      return {.cycles = cycles * whole / static_cast<double>(std::max<int64_t>(1, rows))};
+      const double of_loops = Points(all, lane, lanes) / static_cast<double>(tiles.side) * target::kTileCycles;
+      const double again = whole / static_cast<double>(std::max<int64_t>(1, rows));
+      return {.cycles = (cycles + of_loops) * again, .of_loops = of_loops * again};
     }
     // Loops: each run of one costs something, and what does not fill a vector is masked. Sums of columns take several
     // rows at once, and as many of them as registers hold cost nothing to keep.

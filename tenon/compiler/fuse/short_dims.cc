@@ -663,13 +663,16 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
   }
   if (all == 0) return false;
   std::optional<kir::Kernel> best;
+  DimMask written = 0;  // Of the best so far.
   // Loops become one kernel where their short steps are written out: how rows move is no matter there.
   LaneCost now = LaneCostOf(k, target, {.tiled = false});
   const bool by_row = PointsStayApart(k) && now.cycles >= policy::kRowsMatterCycles;
   const LaneModel model{.by_row = by_row, .tiled = false};
   if (by_row) now = LaneCostOf(k, target, model);
   if (now.cycles <= policy::kWriteOutCycles) return false;
-  double least = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
+  LaneCost so_far = now;
+  const double enough = std::min(now.cycles * policy::kWriteOutGain, now.cycles - policy::kWriteOutCycles);
+  double least = enough;
   const std::vector<DimMask> deps = kir::DependentDims(k);
   const int64_t most_code = std::max(
       target.limits.cost, static_cast<int64_t>(policy::kWrittenOutGrowth * static_cast<double>(CodeOf(k, target))));
@@ -707,16 +710,24 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     std::optional<kir::Kernel> made = Writer(k, dims).Run();
     if (!made || made->seq.empty() || CodeOf(*made, target) > most_code) return;
     const LaneCost cost = LaneCostOf(*made, target, model);
-    if (cost.cycles >= least) return;
     // Fewer loops alone are no gain where many rows only move: each would go to memory of its own, and caches and
     // prefetchers follow few such at a time.
-    const double shared = now.cycles - now.of_loops - (cost.cycles - cost.of_loops);
-    if ((dims & innermost) == 0 && (few || shared < policy::kSharedByRows * now.cycles) &&
-        StreamsOf(*made) > policy::kStreamsTogether)
+    const auto shares_loops = [&](const LaneCost& fewer, const LaneCost& more, const kir::Kernel& written_out) {
+      const double shared = fewer.cycles - fewer.of_loops - (more.cycles - more.of_loops);
+      return shared < policy::kSharedByRows * fewer.cycles && StreamsOf(written_out) > policy::kStreamsTogether;
+    };
+    const bool goes_back = best && dims != written && (dims & written) == dims && cost.cycles < enough &&
+                           shares_loops(cost, so_far, *best);
+    if (cost.cycles >= least && !goes_back) return;
+    const bool goes_on = (dims & written) == written;
+    if ((goes_on || (dims & innermost) == 0) && !goes_back &&
+        (shares_loops(goes_on ? so_far : now, cost, *made) || (few && StreamsOf(*made) > policy::kStreamsTogether)))
       return;
     // What is left of loops is known less well than what vectors do: it must save as much twice over.
     if (few && cost.cycles > now.cycles * policy::kWriteOutGain * policy::kWriteOutGain) return;
     least = cost.cycles;
+    so_far = cost;
+    written = dims;
     best = std::move(made);
   };
   std::vector<DimMask> considered;
@@ -725,8 +736,8 @@ bool WriteOutShortDims(kir::Kernel& k, const target::Target& target) {
     considered.push_back(dims);
     consider(dims, few);
   };
-  consider_once(all);
   consider_once(innermost);
+  consider_once(all);
   // Rows that are one vector each, a shorter one if need be, what is around them written out.
   bool vectors = innermost != 0;
   for (size_t d = 0; d < k.dims.size(); ++d) {
