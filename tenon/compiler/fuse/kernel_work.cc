@@ -27,19 +27,72 @@ double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
   return points;
 }
 
+constexpr double kLine = 64;  // structural: bytes of a cache line
+
+/// What one point moves of a buffer by several accesses: dims that are written out make several of one.
+class Traffic {
+ public:
+  Traffic(const kir::Kernel& k, kir::Buf buf) : k_(k), buffer_(k.buffers[buf]), width_(ByteWidth(buffer_.type)) {}
+
+  void Add(const SmallVector<kir::Axis, 4>& at) {
+    std::vector<int64_t> moves;
+    for (size_t d = 0; d < k_.dims.size(); ++d)
+      moves.push_back(k_.dims[d].extent.baked < 2 ? 0 : ElementsAlong(at, buffer_, d));
+    int64_t offset = 0;
+    for (size_t i = 0; i < at.size(); ++i) offset += at[i].offset.baked * buffer_.stride[i].baked;
+    auto set = std::ranges::find(sets_, moves, &Set::moves);
+    if (set == sets_.end()) set = sets_.insert(sets_.end(), {.moves = std::move(moves), .low = offset, .high = offset});
+    set->low = std::min(set->low, offset);
+    set->high = std::max(set->high, offset);
+    ++set->accesses;
+  }
+
+  /// Where neighbours lie apart, what lies between them comes along, up to a line; what accesses do not differ by more
+  /// than that they share.
+  double BytesOfPoint() const {
+    double bytes = 0;
+    for (const Set& set : sets_) {
+      double apart = kLine;
+      bool moves = false;
+      for (const int64_t move : set.moves) {
+        if (move == 0) continue;
+        moves = true;
+        apart = std::min(apart, static_cast<double>(std::abs(move)) * width_);
+      }
+      const double one = moves ? std::max(apart, width_) : width_;
+      bytes += std::min(set.accesses * one, static_cast<double>(set.high - set.low) * width_ + std::max(kLine, one));
+    }
+    return std::max(bytes, width_);
+  }
+
+ private:
+  struct Set {
+    std::vector<int64_t> moves;
+    int64_t low = 0, high = 0;
+    double accesses = 0;
+  };
+  const kir::Kernel& k_;
+  const kir::Buffer& buffer_;
+  const double width_;
+  std::vector<Set> sets_;
+};
+
 }  // namespace
 
 target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
   target::Work work;
   work.launches = 1;
   const double points = PointsOf(k, k.seq);
-  // A point may access a buffer several times: what dims that are written out had been.
-  std::vector<int64_t> reads(k.buffers.size(), 0), stores(k.buffers.size(), 0);
+  std::vector<Traffic> reads, stores;
+  for (kir::Buf buf = 0; buf < k.buffers.size(); ++buf) {
+    reads.emplace_back(k, buf);
+    stores.emplace_back(k, buf);
+  }
   for (const kir::Node& n : k.nodes) {
-    if (n.op == kir::Op::kRead) ++reads[k.reads[n.attr].buf];
+    if (n.op == kir::Op::kRead) reads[k.reads[n.attr].buf].Add(k.reads[n.attr].at);
   }
   ForEachStage(k.seq, [&](const kir::Stage& stage) {
-    for (const kir::Store& s : stage.stores) ++stores[s.buf];
+    for (const kir::Store& s : stage.stores) stores[s.buf].Add(s.at);
   });
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     const kir::Buffer& b = k.buffers[i];
@@ -47,8 +100,8 @@ target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
     double size = ByteWidth(b.type);
     for (const kir::Size& s : b.extent) size *= static_cast<double>(s.baked);
     const bool out = b.kind == kir::BufKind::kOut;
-    const auto accesses = static_cast<double>(std::max<int64_t>(1, out ? stores[i] : reads[i]));
-    (out ? work.bytes_written : work.bytes_read) += std::min(size, points * accesses * ByteWidth(b.type));
+    (out ? work.bytes_written : work.bytes_read) +=
+        std::min(size, points * (out ? stores[i] : reads[i]).BytesOfPoint());
   }
   const bool loops = std::any_of(k.seq.begin(), k.seq.end(),
                                  [](const kir::Step& step) { return std::holds_alternative<kir::Loop>(step.is); });
