@@ -571,6 +571,40 @@ module @uneven {
 
 // -----
 
+// Also where a reduction of two arrays has its part second; what is reduced first stays.
+// CHECK-DAG: compute_in_parts: slice %{{[0-9]+}} start_indices=[0,0] limit_indices=[4,16] strides=[1,1] : s32[4,16] -> abs
+// CHECK-DAG: compute_in_parts: slice %{{[0-9]+}} start_indices=[4,0] limit_indices=[8,16] strides=[1,1] : s32[4,16] -> abs
+// CHECK: program @parts_beside_others
+// CHECK: %[[ONE:[0-9]+]] = abs %{{[0-9]+}} : s32[4,16]
+// CHECK: %[[OTHER:[0-9]+]] = abs %{{[0-9]+}} : s32[4,16]
+// CHECK: reduce %[[B:[0-9]+]], %[[ONE]], %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1]
+// CHECK: reduce %[[B]], %[[OTHER]], %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1]
+module @parts_beside_others {
+  func.func @main(%a: tensor<8x16xi32>, %b: tensor<4x16xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %w = stablehlo.abs %a : tensor<8x16xi32>
+    %s0 = stablehlo.slice %w [0:4, 0:16] : (tensor<8x16xi32>) -> tensor<4x16xi32>
+    %s1 = stablehlo.slice %w [4:8, 0:16] : (tensor<8x16xi32>) -> tensor<4x16xi32>
+    %r0:2 = "stablehlo.reduce"(%b, %s0, %z, %z) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>, %u: tensor<i32>, %v: tensor<i32>):
+      %p = stablehlo.add %x, %u : tensor<i32>
+      %q = stablehlo.multiply %v, %u : tensor<i32>
+      %t = stablehlo.add %y, %q : tensor<i32>
+      stablehlo.return %p, %t : tensor<i32>, tensor<i32>
+    }) : (tensor<4x16xi32>, tensor<4x16xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+    %r1:2 = "stablehlo.reduce"(%b, %s1, %z, %z) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>, %u: tensor<i32>, %v: tensor<i32>):
+      %p = stablehlo.add %x, %u : tensor<i32>
+      %q = stablehlo.multiply %v, %u : tensor<i32>
+      %t = stablehlo.add %y, %q : tensor<i32>
+      stablehlo.return %p, %t : tensor<i32>, tensor<i32>
+    }) : (tensor<4x16xi32>, tensor<4x16xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+    return %r0#0, %r0#1, %r1#0, %r1#1 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+  }
+}
+
+// -----
+
 // Rows from memory: a driver fetches them ahead.
 // CHECK: program @rows
 // CHECK-NEXT: %0 = parameter : f32[4096,4096]

@@ -195,7 +195,9 @@ class Parts {
       log_.Hit(
           Rule::compute_in_parts, [&] { return PrintNode(p_, p_[slice]); }, [&] { return PrintNode(p_, p_[part]); });
       GraphNode& user = p_[users.at(slice)[0]];
-      user.in[0] = {part, 0};
+      for (Ref& in : user.in) {
+        if (in.node == slice) in = {part, 0};
+      }
       user.origin = nullptr;
     }
     block.nodes.insert(block.nodes.begin() + static_cast<int64_t>(at) + 1, made.begin(), made.end());
