@@ -13,12 +13,12 @@ std::span<const CopyAt> Timeline::CopiesAt(int32_t position) const {
 }
 
 int32_t Timeline::CaseBetween(int32_t a, int32_t b) const {
-  // The outermost arms that differ tell; a later number is never around an earlier one.
+  // The outermost arms that differ tell; a later step is never around an earlier one.
   int32_t x = arm[static_cast<size_t>(a)], y = arm[static_cast<size_t>(b)];
   while (x >= 0 && y >= 0 && x != y) {
     const Arm &p = arms[static_cast<size_t>(x)], &q = arms[static_cast<size_t>(y)];
     if (p.step == q.step) return p.step;
-    (x > y ? x : y) = (x > y ? p : q).parent;
+    (p.step > q.step ? x : y) = (p.step > q.step ? p : q).parent;
   }
   return -1;
 }
