@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -276,6 +277,31 @@ TEST(Fusion, WhatIsDealtOutAnewLeavesTheRestAlone) {
   // Two products, 24 times maximum and negate, the loop's counter and its comparison.
   EXPECT_EQ(compiled->flops, 2.0 * 4 * 8 * 500 + 2.0 * 4 * 500 * 500 + 24 * 2 * 4 * 500 + 2);
   EXPECT_EQ(compiled->transcendentals, 4 * 500);
+}
+
+TEST(Fusion, QuestionsAlongEveryDimAreNotCutIntoAllPoints) {
+  // Gates on qubits: each asks which half of one dim a point is in. All the cuts together make a region of each point.
+  constexpr int kQubits = 22;
+  std::string dims, body;
+  for (int i = 0; i < kQubits; ++i) dims += "2x";
+  for (int i = 0; i < kQubits; ++i) {
+    body += fmt::format(
+        "    %i{0} = stablehlo.iota dim = {0} : tensor<{2}i32>\n"
+        "    %c{0} = stablehlo.compare EQ, %i{0}, %one, SIGNED : (tensor<{2}i32>, tensor<{2}i32>) -> tensor<{2}i1>\n"
+        "    %k{0} = stablehlo.constant dense<1.{0:02}> : tensor<{2}f32>\n"
+        "    %p{0} = stablehlo.multiply %x{0}, %k{0} : tensor<{2}f32>\n"
+        "    %x{1} = stablehlo.select %c{0}, %p{0}, %x{0} : tensor<{2}i1>, tensor<{2}f32>\n",
+        i, i + 1, dims);
+  }
+  const std::clock_t start = std::clock();
+  const Result<CompiledProgram> compiled = Compile(
+      fmt::format("func.func @main(%x0: tensor<{0}f32>) -> tensor<{0}f32> {{\n"
+                  "    %one = stablehlo.constant dense<1> : tensor<{0}i32>\n{1}    return %x{2} : tensor<{0}f32>\n}}\n",
+                  dims, body, kQubits),
+      CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_LT(std::clock() - start, 8 * CLOCKS_PER_SEC);
+  EXPECT_EQ(plan::Count(compiled->plan).kernel_steps, 1);
 }
 
 }  // namespace

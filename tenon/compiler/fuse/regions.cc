@@ -250,12 +250,14 @@ class Splitter {
     // Outer dims first: what depends on them is asked once per row.
     for (size_t d = 0; d < cuts_.size() && too_many(); ++d) KeepLargest(d);
     for (size_t d = 0; d < cuts_.size() && too_many(); ++d) cuts_[d].clear();
-    return boxes_.size() > 1;
+    return !too_many() && boxes_.size() > 1;
   }
 
   /// The regions within `box`, which has its ranges of the dims before `d`. Narrow edges are not cut further: what they
-  /// ask about inner dims costs little, and every region is code.
+  /// ask about inner dims costs little, and every region is code. Ends when there are too many: a cut in each of many
+  /// dims makes as many as there are points.
   void AddBoxes(Box box, size_t d) {
+    if (boxes_.size() > policy::kMaxRegions) return;
     if (d == cuts_.size()) {
       boxes_.push_back(std::move(box));
       return;
