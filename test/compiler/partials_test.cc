@@ -191,6 +191,19 @@ TEST(Partials, ManualComputationsTakeAndGiveMaxima) {
       ElementsAre(ElementsAre(3, 8, 3, 8)));
 }
 
+TEST(Partials, FactorsThatShareTheirFactorsAreAskedOnce) {
+  // Of %x**(2**40) nobody knows parts: each square is a product of two factors of which parts would do.
+  std::string body = "%s0 = stablehlo.abs %x : tensor<2xf32>\n";
+  for (int i = 0; i < 40; ++i)
+    body += fmt::format("%s{} = stablehlo.multiply %s{}, %s{} : tensor<2xf32>\n", i + 1, i, i);
+  const std::string partial = Sharding("[{}], unreduced={\"x\"}");
+  EXPECT_THAT(ResultsOf(fmt::format("func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32> {}) {{ {} return %s40 : "
+                                    "tensor<2xf32> }}",
+                                    partial, body),
+                        {{-1, 0}}),
+              ElementsAre(ElementsAre(1, 0, 0, 0)));
+}
+
 TEST(Partials, ClientsHearHowTheyCombine) {
   for (const auto& [kind, name] : {std::pair("max", "MAX"), std::pair("min", "MIN")}) {
     const auto compiled = CompileForTwo(Reduction("maximum", kind, "0xFF800000", "f32"));

@@ -191,13 +191,14 @@ bool Partials::Key::operator<(const Key& other) const {
 }
 
 Lanes Partials::Find(mlir::Value whole, const Over& over, int64_t count, const Placement& placement) {
+  none_.clear();
   return Make(whole, {over, count, placement}, 0);
 }
 
 Lanes Partials::Make(mlir::Value whole, const Request& request, int depth) {
   const auto found = known_.find({whole.getAsOpaquePointer(), request.over});
   if (found != known_.end()) return found->second;
-  if (!TypeOf(whole) || depth > kMaxDepth) return {};
+  if (!TypeOf(whole) || depth > kMaxDepth || none_.contains(whole.getAsOpaquePointer())) return {};
   mlir::OpBuilder b(whole.getContext());
   b.setInsertionPointAfterValue(whole);
   Lanes parts = request.OfCut(b, whole);
@@ -208,7 +209,11 @@ Lanes Partials::Make(mlir::Value whole, const Request& request, int depth) {
     if (auto scatter = mlir::dyn_cast<stablehlo::ScatterOp>(op)) parts = request.OfScatter(b, scatter);
     if (parts.empty()) parts = OfOperands(b, op, request, depth);
   }
-  if (!parts.empty()) Set(whole, request.over, parts);
+  if (parts.empty()) {
+    none_.insert(whole.getAsOpaquePointer());
+  } else {
+    Set(whole, request.over, parts);
+  }
   return parts;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "tenon/compiler/partition/expand.h"
@@ -45,6 +46,8 @@ class Partials {
     bool operator<(const Key& other) const;
   };
   std::map<Key, Lanes> known_;
+  /// Values of which nothing is known, as far as this question went: products ask both of their factors.
+  std::set<void*> none_;
 };
 
 /// What partial values make, from the first one on.
