@@ -218,6 +218,19 @@ mlir::Value Sum(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, con
   return total;
 }
 
+// The lanes in the types of the results: a reduction may be of a wider type than what it reduces.
+std::vector<Lanes> AsResults(mlir::OpBuilder& b, mlir::Operation* op, std::vector<Lanes> operands) {
+  for (const auto [lanes, result] : llvm::zip(operands, op->getResults())) {
+    const mlir::Type element = TypeOf(result).getElementType();
+    for (mlir::Value& lane : lanes) {
+      const mlir::RankedTensorType type = TypeOf(lane);
+      if (type.getElementType() == element) continue;
+      lane = stablehlo::ConvertOp::create(b, op->getLoc(), mlir::RankedTensorType::get(type.getShape(), element), lane);
+    }
+  }
+  return operands;
+}
+
 Result<std::vector<Lanes>> Permute(mlir::OpBuilder& b, mlir::Operation* op, const Lanes& lanes, const Instances& n) {
   TENON_ASSIGN_OR_RETURN(const Groups pairs, ProcessGroups(op, n));
   Lanes out(lanes.size());
@@ -260,8 +273,9 @@ Result<std::vector<std::vector<int64_t>>> ProcessGroups(mlir::Operation* op, con
   return groups;
 }
 
-Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op, const std::vector<Lanes>& operands,
-                                            const Instances& n) {
+Result<std::vector<Lanes>> ExpandCollective(mlir::OpBuilder& b, mlir::Operation* op,
+                                            const std::vector<Lanes>& narrow_operands, const Instances& n) {
+  const std::vector<Lanes> operands = AsResults(b, op, narrow_operands);
   TakeInConstants(op);
   if (CapturesValues(op)) {
     return Unimplemented(fmt::format("{}: what combines two elements uses a value from outside that is no constant",
