@@ -12,6 +12,7 @@
 // RUN: not tenon-opt --plan --partitions 2 %t/axes_of_one_name.mlir 2>&1 | FileCheck %t/axes_of_one_name.mlir
 // RUN: not tenon-opt --plan --partitions 2 %t/a_device_twice.mlir 2>&1 | FileCheck %t/a_device_twice.mlir
 // RUN: not tenon-opt --plan --partitions 2 %t/a_device_twice_in_a_list.mlir 2>&1 | FileCheck %t/a_device_twice_in_a_list.mlir
+// RUN: not tenon-opt --plan --partitions 2 --replicas 2 %t/a_cut_result_of_replicas.mlir 2>&1 | FileCheck %t/a_cut_result_of_replicas.mlir
 
 //--- part_of_nothing.mlir
 // CHECK: func.func: a sharding: 'x':(1)0 is no part of an axis of size 2
@@ -85,5 +86,11 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2], de
 //--- a_device_twice_in_a_list.mlir
 // CHECK: has device ids that are no permutation
 func.func @main(%a: tensor<4xf32> {mhlo.sharding = "{devices=[2]0,0}"}) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+//--- a_cut_result_of_replicas.mlir
+// CHECK: replicas and sharded partitions in one program
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
   return %a : tensor<4xf32>
 }

@@ -222,7 +222,7 @@ class Globalizer {
     const int64_t n = replicas_ * partitions_;
     for (const auto* tilings : {&shardings.parameter_tilings, &shardings.result_tilings}) {
       for (const Tiling& t : *tilings) {
-        if (partitions_ > 1 && (t.stacked || (tilings == &shardings.parameter_tilings && NumElements(t.tiles) > 1)))
+        if (partitions_ > 1 && (t.stacked || NumElements(t.tiles) > 1))
           return Unimplemented("replicas and sharded partitions in one program");
       }
     }
