@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -1390,6 +1391,30 @@ TEST(Compile, ReadsShardingsOfBeforeShardy) {
   EXPECT_EQ(Compile(program("{devices=[2,1]<=[3]}"), two).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Compile(program("{manual}"), two).status().code(), Code::kUnimplemented);
   EXPECT_TRUE(Compile(program("what one device does not read"), CpuOptions()).ok());
+}
+
+TEST(Compile, BranchesChosenByOneNumberAreToldApartByWhatTheyRead) {
+  constexpr int kCases = 16000;
+  std::string body;
+  for (int i = 0; i < kCases; ++i) {
+    body += fmt::format(R"(%x{1} = "stablehlo.case"(%i) ({{
+      %t = stablehlo.tanh %x{0} : tensor<16xf32>
+      stablehlo.return %t : tensor<16xf32>
+    }}, {{
+      %t = stablehlo.sine %x{0} : tensor<16xf32>
+      stablehlo.return %t : tensor<16xf32>
+    }}) : (tensor<i32>) -> tensor<16xf32>
+    )",
+                        i, i + 1);
+  }
+  const std::clock_t start = std::clock();
+  const Result<CompiledProgram> compiled = Compile(
+      fmt::format("func.func @main(%x0: tensor<16xf32>, %i: tensor<i32>) -> tensor<16xf32> {{\n{} return %x{} : "
+                  "tensor<16xf32> }}",
+                  body, kCases),
+      CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  EXPECT_LT(std::clock() - start, 15 * CLOCKS_PER_SEC);
 }
 
 // Programs recorded from clients, where they are at hand.

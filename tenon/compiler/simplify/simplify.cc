@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/compiler/ir/same.h"
 #include "tenon/compiler/simplify/simplifier.h"
@@ -20,7 +21,25 @@ void Simplifier::Bind(NodeId old, uint32_t result, Ref r) { map_[{old, result}] 
 
 namespace {
 
-uint64_t HashOfNode(const GraphNode& n) {
+/// f(Ref) for what the blocks of a node take from outside. Combiners of reductions are told apart by what they do.
+template <class F>
+void ForEachOutside(const Program& p, const GraphNode& n, std::unordered_set<NodeId>& inside, const F& f) {
+  if (n.op == OpCode::kReduce) return;
+  const auto take = [&](Ref r) {
+    if (!inside.contains(r.node)) f(r);
+  };
+  for (const Block& block : n.blocks) {
+    inside.insert(block.args.begin(), block.args.end());
+    for (const NodeId id : block.nodes) {
+      for (Ref r : p[id].in) take(r);
+      ForEachOutside(p, p[id], inside, f);
+      inside.insert(id);
+    }
+    for (Ref r : block.results) take(r);
+  }
+}
+
+uint64_t HashOfNode(const Program& p, const GraphNode& n) {
   uint64_t h = static_cast<uint64_t>(n.op) + 1;
   auto mix = [&](uint64_t v) {
     h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -35,6 +54,10 @@ uint64_t HashOfNode(const GraphNode& n) {
   if (n.literal.bytes) mix(n.literal.hash.low);
   for (char c : n.name) mix(static_cast<uint8_t>(c));
   for (const Block& b : n.blocks) mix(b.nodes.size() + 5);
+  // Many branches may be chosen by one number: they differ in what they work on.
+  std::unordered_set<NodeId> inside;
+  if (!n.blocks.empty())
+    ForEachOutside(p, n, inside, [&](Ref r) { mix((static_cast<uint64_t>(r.node) << 8) + r.result); });
   return h;
 }
 
@@ -112,7 +135,7 @@ Ref Simplifier::Emit(GraphNode node) {
 
 Ref Simplifier::Shared(GraphNode node) {
   if (!MayShare(to_, node)) return {Append(std::move(node)), 0};
-  const uint64_t hash = HashOfNode(node);
+  const uint64_t hash = HashOfNode(to_, node);
   auto [begin, end] = known_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     if (!Same(to_, to_[it->second], node)) continue;
