@@ -57,8 +57,8 @@ constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {
 // of a deep k up to twice.
 constexpr int64_t kFewStrips = 2;
 constexpr int64_t kStreamedDepth = 128;
-// Wide tiles of fewer rows ask for so many lines of a row that the hardware sees what comes next.
-constexpr int64_t kAheadRows = 4;
+// A store to two lines of memory costs about as much as so many such loads.
+constexpr int64_t kLoadsOfStore = 3;
 bool StreamsB(const Settled& p) {
   return !p.hooked.b_places && p.s.m <= kFewStrips * p.kernel->mr && p.kernel->in_place && !p.hooked.pack_b &&
          p.s.b_col_stride == 1;
@@ -187,7 +187,7 @@ Cut CutOf(const Settled& p) {
   if (streams) cut.kc = EvenPiece(s.k, kStreamedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
-  cut.ahead = StreamsB(p) && s.m >= kAheadRows && s.k * s.n * step_bytes > caches.l2_bytes;
+  cut.ahead = StreamsB(p) && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,
@@ -300,6 +300,7 @@ class BlockedGemm {
     const int64_t steps = StepsOf(kernel_, cut_.kc), tiles = CeilDiv(std::min(s_.n, cut_.task_cols), cut_.wide_cols);
     a_lines_ = CeilDiv(CeilDiv(mr_ * cut_.kc * operand_bytes_, kLineBytes) * kFetchSteps, tiles * steps);
     c_lines_ = CeilDiv(CeilDiv(mr_ * nr_ * w_, kLineWords) * kFetchSteps, steps);
+    back_ = ColsIntoLine();
   }
 
   Status Run() {
@@ -335,21 +336,33 @@ class BlockedGemm {
 
   // --- Cutting
 
+  // Columns by which a streamed B begins after the start of a cache line, where all of its rows do: loads that two
+  // lines share take up to twice as long from memory. C's columns begin within lines then, unless B is shallow.
+  int64_t ColsIntoLine() const {
+    const bool deep = s_.k >= kLoadsOfStore * s_.m, whole_lines = nr_ * w_ % kLineWords == 0;
+    if (!cut_.ahead || !deep || !whole_lines || s_.b_row_stride * operand_bytes_ % kLineBytes != 0) return 0;
+    for (const GemmBatchDim& dim : s_.batch) {
+      if (dim.extent > 1 && dim.b_stride * operand_bytes_ % kLineBytes != 0) return 0;
+    }
+    const auto into = static_cast<int64_t>(reinterpret_cast<uintptr_t>(p_.operands.b) % kLineBytes);
+    return into % operand_bytes_ == 0 ? into / operand_bytes_ : 0;
+  }
+
   int64_t NumTasks(const Part& whole) const {
-    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, cut_.task_cols), rows = whole.i1 - whole.i0;
+    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0 + back_, cut_.task_cols), rows = whole.i1 - whole.i0;
     return (col_blocks - 1) * CeilDiv(rows, cut_.task_rows) + CeilDiv(rows, cut_.last_task_rows);
   }
   // Tasks that share a block of B follow each other.
   Part TaskOf(const Part& whole, int64_t index) const {
-    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0, cut_.task_cols), rows = whole.i1 - whole.i0;
+    const int64_t col_blocks = CeilDiv(whole.j1 - whole.j0 + back_, cut_.task_cols), rows = whole.i1 - whole.i0;
     const int64_t per_block = CeilDiv(rows, cut_.task_rows);
     const int64_t block = std::min(index / per_block, col_blocks - 1);
     const int64_t task_rows = block == col_blocks - 1 ? cut_.last_task_rows : cut_.task_rows;
     Part part = whole;
     part.i0 = whole.i0 + (index - block * per_block) * task_rows;
     part.i1 = std::min(part.i0 + task_rows, whole.i1);
-    part.j0 = whole.j0 + block * cut_.task_cols;
-    part.j1 = std::min(part.j0 + cut_.task_cols, whole.j1);
+    part.j0 = whole.j0 + std::max<int64_t>(block * cut_.task_cols - back_, 0);
+    part.j1 = std::min(whole.j0 + (block + 1) * cut_.task_cols - back_, whole.j1);
     return part;
   }
 
@@ -616,7 +629,9 @@ class BlockedGemm {
       soon.a = StripLines(block, offsets, next);
       tile.soon = &soon;
     }
-    for (int64_t j = 0, width = cut_.wide_cols; j < cols; j += width) {
+    const int64_t first_cols = block.j0 == 0 && back_ > 0 ? nr_ - back_ : cut_.wide_cols;
+    for (int64_t j = 0, width = 0; j < cols; j += width) {
+      width = j == 0 ? first_cols : cut_.wide_cols;
       if (j + width > cols) width = nr_;
       if (!p_.settled.depth_lines.empty()) PrefetchPlaced(block, *placed.next, j, cols);
       if (cut_.fetch_strips > 0) {
@@ -628,7 +643,7 @@ class BlockedGemm {
       }
       tile.c = target + j * w_;
       micro_(tile, static_cast<int>(rows), static_cast<int>(std::min(width, cols - j)));
-      tile.b += width == nr_ ? b.panel_stride : width * w_;
+      tile.b += cut_.b_place == BPlace::kInPlace ? width * w_ : b.panel_stride;
       if (tile.start != nullptr) tile.start += b.panel_stride;
     }
 
@@ -804,6 +819,7 @@ class BlockedGemm {
   void (*const micro_)(const MicroTile& tile, int rows, int cols);
   const int64_t operand_bytes_, c_bytes_;
   int64_t a_lines_ = 0, c_lines_ = 0;  // Lines::each.
+  int64_t back_ = 0;                   // ColsIntoLine: blocks of columns begin so much earlier.
   std::atomic<bool> out_of_memory_{false};
 };
 

@@ -103,6 +103,7 @@ TEST_P(GemmTest, Blocks) {
   Check({.m = 70, .n = 1100, .k = 420, .b = Layout::kCols}, GetParam(), 2);
   Check({.m = 700, .n = 7, .k = 900}, GetParam(), 2);
   Check({.m = 3, .n = 1100, .k = 800}, GetParam(), 2);
+  Check({.m = 2, .n = 1101, .k = 900}, GetParam(), 2);
 }
 
 TEST_P(GemmTest, Batches) {
@@ -268,6 +269,46 @@ TEST_P(GemmTest, FinishSeesEveryElementOnceWhenItIsComplete) {
                       plain.c.at(b, i, j) + (static_cast<float>(i) * 1000 + static_cast<float>(j)))
                 << testing_util::ToText(t);
           }
+    }
+  }
+}
+
+// B from far away, of rows that all begin `into` floats after a line's start: blocks of columns begin with lines where
+// B is deep beside C's rows, and nothing shows in C.
+TEST_P(GemmTest, StreamedColumnsBeginWithLines) {
+  constexpr int64_t kLine = 16;
+  for (const Case& t : {Case{.m = 2, .n = 1040, .k = 1100}, Case{.m = 7, .n = 8016, .k = 160, .batch = 2},
+                        Case{.m = 11, .n = 2080, .k = 530, .accumulate = true}, Case{.m = 1, .n = 1040, .k = 400},
+                        Case{.m = 12, .n = 20000, .k = 24}}) {
+    const bool deep = t.k > 3 * t.m, whole_lines = GetParam() >= IsaLevel::kAvx2;
+    for (const int64_t into : {int64_t{0}, int64_t{4}, kLine - 1}) {
+      Operands o(t);
+      std::vector<float> storage(static_cast<size_t>(t.batch * t.k * t.n + 2 * kLine));
+      float* b = storage.data();
+      while (reinterpret_cast<uintptr_t>(b) % 64 != 0) ++b;
+      b += into;
+      for (int64_t i = 0; i < t.batch; ++i)
+        std::memcpy(b + i * t.k * t.n, &o.b.at(i, 0, 0), static_cast<size_t>(t.k * t.n) * sizeof(float));
+      o.s.batch[1].b_stride = t.k * t.n;
+      const std::vector<float> expected = Expected(o);
+      std::mutex mutex;
+      std::set<int64_t> begins;
+      const auto note = [&](const GemmTile& tile) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        begins.insert(tile.col0);
+      };
+      GemmHooks hooks;
+      hooks.finish = {[](void* context, const GemmTile& tile) { (*static_cast<decltype(&note)>(context))(tile); },
+                      const_cast<void*>(static_cast<const void*>(&note))};
+      ASSERT_TRUE(Gemm(o.s, {o.a.data(), b, o.c.data()}, hooks, PoolOf(2), GetParam()).ok());
+      EXPECT_GT(begins.size(), 1u);
+      for (const int64_t j : begins) {
+        EXPECT_TRUE(j == 0 || !whole_lines || (j + (deep ? into : 0)) % kLine == 0)
+            << testing_util::ToText(t) << " at " << j;
+      }
+      if (GetParam() < IsaLevel::kAvx2) continue;
+      for (size_t i = 0; i < expected.size(); ++i)
+        ASSERT_TRUE(SameBits(o.c.storage()[i], expected[i])) << testing_util::ToText(t) << " at " << i;
     }
   }
 }

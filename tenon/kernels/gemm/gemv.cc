@@ -49,12 +49,24 @@ class Gemv {
   double matrix_floats() const { return static_cast<double>(rows_) * static_cast<double>(s_.k); }
 
   void RunRows() {
-    const int64_t task_rows = RowsPerTask();
-    const int64_t tasks = CeilDiv(rows_, task_rows);
+    const int64_t task_rows = RowsPerTask(), back = rows_into_line();
+    const int64_t tasks = CeilDiv(rows_ + back, task_rows);
     p_.pool->ParallelFor(tasks * s_.batch_count(), NsOf(matrix_floats()), [&](int64_t i) {
-      const int64_t row0 = i % tasks * task_rows;
-      RunTask(i / tasks, row0, std::min(task_rows, rows_ - row0));
+      const int64_t begin = i % tasks * task_rows - back, row0 = std::max<int64_t>(begin, 0);
+      RunTask(i / tasks, row0, std::min(begin + task_rows, rows_) - row0);
     });
+  }
+
+  // By which adjacent rows begin after the start of a cache line, where they do for every one of their elements: loads
+  // that two lines share take longer, and only the first rows need them. Not of matrices that one step goes through.
+  int64_t rows_into_line() const {
+    constexpr int64_t kLineBytes = 64, kBytes = sizeof(float);
+    const auto apart = [](int64_t stride) { return stride * kBytes % kLineBytes != 0; };
+    if (!adjacent_rows() || rows_ <= StepOfAdjacentRows() || apart(k_stride_)) return 0;
+    for (const GemmBatchDim& dim : s_.batch) {
+      if (dim.extent > 1 && apart(row_vector_ ? dim.b_stride : dim.a_stride)) return 0;
+    }
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(matrix_) % kLineBytes) / kBytes;
   }
 
   // Of adjacent rows whose matrix comes from memory: long runs of it, and lanes that stay in L1. What the groups make
@@ -138,8 +150,10 @@ class Gemv {
       return out_of_memory_.store(true, std::memory_order_relaxed);
 
     float* const y = static_cast<float*>(p_.operands.c) + offsets.c;
-    for (int64_t r = row0; r < row0 + rows; r += step) {
-      const int count = static_cast<int>(std::min(step, row0 + rows - r));
+    const int64_t first = row0 == 0 ? step - rows_into_line() : step;
+    for (int64_t r = row0, count64 = 0; r < row0 + rows; r += count64) {
+      count64 = std::min(r == 0 ? first : step, row0 + rows - r);
+      const int count = static_cast<int>(count64);
       float* const out = y + r * y_stride_;
       // With a hook there may be no matrix in memory.
       const float* const m =

@@ -56,9 +56,10 @@ template <class Ops, int kRows, int kVecs, bool kMasked, bool kAhead = false>
       }
     }
     if constexpr (kAhead) {
-      constexpr int kLineWords = 16;
+      // Of each line's worth the last word: where rows begin within a line, its first ones lie in one that is there.
+      constexpr int kLineWords = 16, kNext = kVecs * kVecWords + kLineWords - 1;
 #pragma clang loop unroll(full)
-      for (int v = 0; v < kVecs * kVecWords; v += kLineWords) __builtin_prefetch(b + kVecs * kVecWords + v, 0, 2);
+      for (int v = 0; v < kVecs * kVecWords; v += kLineWords) __builtin_prefetch(b + kNext + v, 0, 2);
     }
     b += b_step;
 #pragma clang loop unroll(full)
