@@ -187,7 +187,7 @@ Cut CutOf(const Settled& p) {
   if (streams) cut.kc = EvenPiece(s.k, kStreamedDepth, 8);
   cut.kc = std::min(cut.kc, s.k);
   cut.k_piece = s.k;
-  cut.ahead = StreamsB(p) && s.k * s.n * step_bytes > caches.l2_bytes;
+  cut.ahead = (in_place || streams) && !p.hooked.b_places && s.k * s.n * step_bytes > caches.l2_bytes;
   cut.copy_a = NeedsCopyOfA(p, cut.kc);
   cut.stage_c = s.c_col_stride != 1 || s.c_type != kernel.sum_type;
   cut.task_cols = EvenPiece(s.n,

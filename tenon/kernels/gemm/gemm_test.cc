@@ -104,6 +104,7 @@ TEST_P(GemmTest, Blocks) {
   Check({.m = 700, .n = 7, .k = 900}, GetParam(), 2);
   Check({.m = 3, .n = 1100, .k = 800}, GetParam(), 2);
   Check({.m = 2, .n = 1101, .k = 900}, GetParam(), 2);
+  Check({.m = 33, .n = 15001, .k = 20}, GetParam(), 2);
 }
 
 TEST_P(GemmTest, Batches) {
