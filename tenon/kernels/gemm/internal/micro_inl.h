@@ -207,6 +207,10 @@ void Micro(const MicroTile& t, int tail) {
   }
 }
 
+// Rows of a tile whose sums of both halves registers hold, beside a row of B and an element of A.
+template <class Ops, int kVecs>
+constexpr int kRowsOfHalves = (kRegisters<Ops> - kVecs - 1) / (2 * kVecs);
+
 // The same for GemmOrder::kHalves: blocks of two halves of kHalf steps each, or fewer in the last one, whose sums are
 // made apart, added, and then added to C. B is packed.
 template <class Ops, int kRows, int kVecs, bool kMasked, int kHalf, Lie kLie>
@@ -223,8 +227,9 @@ void MicroHalves(const MicroTile& t, int tail) {
     }
   };
   if (t.soon != nullptr) Fetch(*t.soon, t.steps);
-  // Sums that wait for their turn. They are to be in memory: no register is free for them.
-  alignas(64) Word sums[kRows * kVecs * kVecWords], even[kRows * kVecs * kVecWords];
+  // Sums that wait for their turn. They are to be in memory where no register is free for them.
+  constexpr bool kHeld = kRows <= kRowsOfHalves<Ops, kVecs>;
+  alignas(64) Word sums[kRows * kVecs * kVecWords], even[kHeld ? 1 : kRows * kVecs * kVecWords];
   for (int i = 0; i < kRows; ++i) {
     for (int v = 0; v < kVecs; ++v) {
       const Word* const c = t.c + i * t.c_row_stride + v * kVecWords;
@@ -257,21 +262,24 @@ void MicroHalves(const MicroTile& t, int tail) {
   };
   for (int64_t left = t.steps; left > 0; left -= 2 * kHalf, elements -= 2 * kHalf) {
     const int64_t half = left < 2 * kHalf ? left / 2 : kHalf, block = elements < 2 * kHalf ? elements : 2 * kHalf;
-    Acc acc;
-    add(acc, half, (block + 1) / 2);
+    Acc first, acc;
+    add(first, half, (block + 1) / 2);
+    if constexpr (!kHeld) {
 #pragma clang loop unroll(full)
-    for (int i = 0; i < kRows; ++i) {
+      for (int i = 0; i < kRows; ++i) {
 #pragma clang loop unroll(full)
-      for (int v = 0; v < kVecs; ++v) Ops::StoreC(even + (i * kVecs + v) * kVecWords, acc[i][v]);
+        for (int v = 0; v < kVecs; ++v) Ops::StoreC(even + (i * kVecs + v) * kVecWords, first[i][v]);
+      }
+      asm volatile("" : : "r"(even), "r"(sums) : "memory");
     }
-    asm volatile("" : : "r"(even), "r"(sums) : "memory");
     add(acc, half, block / 2);
 #pragma clang loop unroll(full)
     for (int i = 0; i < kRows; ++i) {
 #pragma clang loop unroll(full)
       for (int v = 0; v < kVecs; ++v) {
         const int at = (i * kVecs + v) * kVecWords;
-        Ops::StoreC(sums + at, Ops::AddC(Ops::LoadC(sums + at), Ops::AddC(Ops::LoadC(even + at), acc[i][v])));
+        if constexpr (!kHeld) first[i][v] = Ops::LoadC(even + at);
+        Ops::StoreC(sums + at, Ops::AddC(Ops::LoadC(sums + at), Ops::AddC(first[i][v], acc[i][v])));
       }
     }
     asm volatile("" : : "r"(even), "r"(sums) : "memory");
@@ -302,6 +310,23 @@ void MicroRows(const MicroTile& tile, int rows, int cols) {
   } else {
     if (tail == Ops::kLanes) return Micro<Ops, kRows, kVecs, false, kLie>(tile, tail);
     Micro<Ops, kRows, kVecs, true, kLie>(tile, tail);
+  }
+}
+
+// The same for GemmOrder::kHalves, in pieces of kRowsOfHalves where those are enough sums to keep a core busy.
+template <class Ops, int kMr, int kVecs, int kHalf, Lie kLie>
+void MicroPieces(MicroTile tile, int rows, int cols) {
+  constexpr int kBusySums = 14, kHeld = kRowsOfHalves<Ops, kVecs>;
+  constexpr int kMost = kHeld < kMr && kHeld * kVecs >= kBusySums ? kHeld : kMr;
+  for (const int piece = rows > kMost ? (rows + 1) / 2 : rows; rows > 0; rows -= piece) {
+    MicroRows<Ops, kMost, kVecs, kHalf, kLie>(tile, rows < piece ? rows : piece, cols);
+    if constexpr (kLie == Lie::kPlacedA) {
+      tile.rows += piece;
+    } else {
+      tile.a += piece * tile.a_row_stride;
+    }
+    tile.c += piece * tile.c_row_stride;
+    tile.soon = nullptr;
   }
 }
 
@@ -340,7 +365,13 @@ void MicroAny(const MicroTile& tile, int rows, int cols) {
   if constexpr (kHasHalf<Ops>) {
     if (cols <= Ops::Half::kLanes) return MicroRows<typename Ops::Half, kMr, 1, kHalf, kLie>(tile, rows, cols);
   }
-  if (cols > Ops::kLanes) return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
+  if (cols > Ops::kLanes) {
+    if constexpr (kHalf != 0) {
+      static_assert(2 * kRowsOfHalves<Ops, 2> >= kMr);
+      return MicroPieces<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
+    }
+    return MicroRows<Ops, kMr, 2, kHalf, kLie>(tile, rows, cols);
+  }
   MicroRows<Ops, kMr, 1, kHalf, kLie>(tile, rows, cols);
 }
 
