@@ -317,6 +317,30 @@ TEST_P(Stages, GuardsMakePadding) {
   }
 }
 
+// A dim that is there twice moves a guard by both of its steps: vectors whose first lane is far before the inside have
+// lanes that are inside.
+TEST_P(Stages, GuardsThatNameADimTwice) {
+  for (DType type : {f32, DType::kF64, DType::kU8}) {
+    for (const int64_t offset : {-26, -52, -60, 12}) {
+      for (const int64_t along : {1, -1}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(64));
+        const Buf x = b.AddDense(BufKind::kArg, type, {30}), out = b.AddDense(BufKind::kOut, type, {64});
+        const kir::Axis at = Sum({{i, Size::Of(along)}, {i, Size::Of(along)}}, along < 0 ? 29 - offset : offset);
+        Stage s;
+        s.dims = {i};
+        s.stores.push_back(Put(out, {At(i)},
+                               b.Read({.buf = x,
+                                       .at = {at},
+                                       .guard = {{.e = at, .lo = Size::Of(0), .hi = Size::Of(30)}},
+                                       .otherwise = b.Const(type, 3)})));
+        b.AddStage(s);
+        Expect(b.Finish());
+      }
+    }
+  }
+}
+
 TEST_P(Stages, DomainsConcatenate) {
   KernelBuilder b;
   const Size n = Size::Param(b.AddParam()), m = Size::Param(b.AddParam()), total = Size::Param(b.AddParam());

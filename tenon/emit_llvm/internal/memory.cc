@@ -34,6 +34,17 @@ std::optional<llvm::SmallVector<std::pair<unsigned, unsigned>, 4>> RunsOf(Value*
   return runs;
 }
 
+/// By how much the axis moves with each lane of `dim`, where that is known now. The dim may be there more than once.
+std::optional<int64_t> StepAlong(const kir::Axis& axis, int dim) {
+  int64_t step = 0;
+  for (const kir::Term& term : axis.terms) {
+    if (static_cast<int>(term.dim) != dim) continue;
+    if (term.coef.is_param()) return std::nullopt;
+    step += term.coef.baked;
+  }
+  return step;
+}
+
 /// Whether what the guard asks for is known to be inside, or no further outside than `reach`.
 bool StaysNear(const kir::Kernel& k, const kir::Guard& guard, int64_t reach) {
   if (guard.e.offset.is_param() || guard.lo.is_param() || guard.hi.is_param()) return false;
@@ -287,14 +298,13 @@ FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigne
 Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {
   Value* touches = nullptr;
   for (const kir::Guard& guard : *access.guards) {
-    const auto along = std::find_if(guard.e.terms.begin(), guard.e.terms.end(),
-                                    [&](const kir::Term& t) { return static_cast<int>(t.dim) == lanes_.dim; });
-    if (along == guard.e.terms.end() || along->coef.is_param()) continue;
+    const std::optional<int64_t> along = StepAlong(guard.e, lanes_.dim);
+    if (!along || *along == 0) continue;
     if (guard.e.start != kNone && IsVector(guard.e.start)) continue;
-    const int64_t reach = std::abs(along->coef.baked) * (lanes_.lanes - 1);
+    const int64_t reach = std::abs(*along) * (lanes_.lanes - 1);
     if (StaysNear(k_, guard, reach)) continue;
     // Of its lanes, the one with the largest e is not below lo, and the one with the smallest is below hi.
-    Value* most = b_.CreateAdd(SizeValue(guard.e.offset), I64(along->coef.baked > 0 ? reach : 0));
+    Value* most = b_.CreateAdd(SizeValue(guard.e.offset), I64(*along > 0 ? reach : 0));
     for (const kir::Term& term : guard.e.terms) {
       Value* dim = DimValue(term.dim, copy);
       if (term.coef != kir::Size::Of(1)) dim = b_.CreateMul(dim, SizeValue(term.coef));
@@ -545,7 +555,8 @@ void FunctionEmitter::KeepInside(Place& place, const Access& access, const Guard
   Value* const touches = AndMasks(guarded.shared, TouchesGuarded(access, copy));
   if (touches == nullptr) return;
   Value* inside = BufferBase(access.buf);
-  if (place.stride < 0) inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
+  if (place.stride.value_or(0) < 0)
+    inside = b_.CreateGEP(b_.getInt8Ty(), inside, I64(-*place.stride * (lanes_.lanes - 1)));
   place.pointer = b_.CreateSelect(touches, place.pointer, inside);
 }
 
