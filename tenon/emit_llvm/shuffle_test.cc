@@ -1,6 +1,7 @@
 // Lanes that change their places: every width and length, masks too, against picking one by one. With what a machine
 // has beside its level, and without it.
 #include <gtest/gtest.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -207,6 +208,45 @@ TEST_P(Shuffles, CountBits) {
       }
     }
   }
+}
+
+/// Leaves something behind where the frame of what is called next will be.
+[[gnu::noinline]] void FillStack() {
+  volatile uint8_t bytes[4096];
+  for (volatile uint8_t& byte : bytes) byte = 0xa5;
+}
+
+// Lanes that nobody asked for are zero where registers made a vector, and anything where it went through memory.
+TEST_P(Shuffles, OfLanesThatNobodyAskedFor) {
+  constexpr int kBlock = 16, kRegister = 2 * kBlock, kLanes = 2 * kRegister;
+  llvm::LLVMContext context;
+  llvm::Module module("test", context);
+  llvm::IRBuilder<> b(context);
+  llvm::Function* const function = NewFunction(module, b);
+  auto* type = llvm::FixedVectorType::get(b.getInt8Ty(), kLanes);
+  llvm::Value* const x = b.CreateAlignedLoad(type, function->getArg(0), llvm::Align(1));
+  llvm::Value* const y = b.CreateAlignedLoad(type, function->getArg(1), llvm::Align(1));
+  // Half of the first register, and one that three others have a part in.
+  std::vector<int> first, second;
+  for (int i = 0; i < kLanes; ++i) {
+    const int of_three[] = {0, kRegister, kLanes};
+    first.push_back(i < kBlock ? kBlock - 1 - i : i < kRegister ? -1 : of_three[i % 3] + i % kRegister);
+    second.push_back(i < kBlock || i >= kRegister ? i : kLanes + kRegister + kBlock - 1 - i);
+  }
+  b.CreateAlignedStore(b.CreateShuffleVector(b.CreateShuffleVector(x, y, first), y, second), function->getArg(4),
+                       llvm::Align(1));
+  b.CreateRetVoid();
+  std::string reason;
+  std::optional<Code> code = Compile(*function, level(), extras(), &reason);
+  ASSERT_TRUE(code) << reason;
+  std::array<uint8_t, kBytes> in[2], out{};
+  for (auto& operand : in) {
+    for (uint8_t& byte : operand) byte = static_cast<uint8_t>(rng_());
+  }
+  FillStack();
+  Run(*code, in[0].data(), in[1].data(), out.data());
+  for (int i = kBlock; i < kRegister; ++i)
+    ASSERT_EQ(out[static_cast<size_t>(i)], in[1][static_cast<size_t>(kRegister + kBlock - 1 - i)]) << "lane " << i;
 }
 
 }  // namespace

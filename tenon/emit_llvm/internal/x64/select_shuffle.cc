@@ -71,11 +71,15 @@ bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape&
   Shape one = to;
   one.parts = 1;
   one.lanes = to.part_lanes();
-  for (unsigned part = 0; part < to.parts; ++part) {
-    // Of two registers at most.
+  // Of two registers at most, each of them.
+  struct Picked {
     int first = -1;
     int second = -1;
-    llvm::SmallVector<int, 64> picks;
+    llvm::SmallVector<int, 64> picks = {};
+  };
+  llvm::SmallVector<Picked, 4> parts(to.parts);
+  for (unsigned part = 0; part < to.parts; ++part) {
+    auto& [first, second, picks] = parts[part];
     for (int i = 0; i < n; ++i) {
       const int m = shuffle.getMaskValue(part * static_cast<unsigned>(n) + static_cast<unsigned>(i));
       const int source = m / n;
@@ -94,6 +98,9 @@ bool Selector::ShuffleParts(const llvm::ShuffleVectorInst& shuffle, const Shape&
       }
     }
     if (first < 0) return false;
+  }
+  for (unsigned part = 0; part < to.parts; ++part) {
+    const auto& [first, second, picks] = parts[part];
     const Reg a = sources[static_cast<size_t>(first)];
     const Reg b = second < 0 ? a : sources[static_cast<size_t>(second)];
     const Reg result = Result(shuffle)[part];
