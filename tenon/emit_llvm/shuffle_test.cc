@@ -249,5 +249,33 @@ TEST_P(Shuffles, OfLanesThatNobodyAskedFor) {
     ASSERT_EQ(out[static_cast<size_t>(i)], in[1][static_cast<size_t>(kRegister + kBlock - 1 - i)]) << "lane " << i;
 }
 
+// Places that a gather makes longer by itself are read where they stand, before something else is written there.
+TEST_P(Shuffles, FromPlacesThatAreOverwritten) {
+  constexpr unsigned kLanes = 8;
+  llvm::LLVMContext context;
+  llvm::Module module("test", context);
+  llvm::IRBuilder<> b(context);
+  llvm::Function* const function = NewFunction(module, b);
+  auto* type = llvm::FixedVectorType::get(b.getInt32Ty(), kLanes);
+  llvm::Type* const wide = type->getWithNewBitWidth(64);
+  llvm::Value* const places = b.CreateAlignedLoad(type, function->getArg(1), llvm::Align(4));
+  llvm::Value* const offsets = b.CreateMul(b.CreateSExt(places, wide), llvm::ConstantInt::get(wide, 4));
+  llvm::Value* const pointers = b.CreateGEP(b.getInt8Ty(), function->getArg(0), offsets);
+  b.CreateAlignedStore(llvm::Constant::getNullValue(type), function->getArg(1), llvm::Align(4));
+  llvm::Value* const all = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kLanes), b.getTrue());
+  b.CreateAlignedStore(b.CreateMaskedGather(type, pointers, llvm::Align(4), all, llvm::Constant::getNullValue(type)),
+                       function->getArg(4), llvm::Align(4));
+  b.CreateRetVoid();
+  std::string reason;
+  std::optional<Code> code = Compile(*function, level(), extras(), &reason);
+  ASSERT_TRUE(code) << reason;
+  std::array<int32_t, kLanes> from, out{};
+  std::array<int32_t, kLanes> at = {7, 0, 3, 3, 1, 6, 2, 5};
+  const std::array<int32_t, kLanes> wanted = {107, 100, 103, 103, 101, 106, 102, 105};
+  for (unsigned i = 0; i < kLanes; ++i) from[i] = 100 + static_cast<int32_t>(i);
+  Run(*code, from.data(), at.data(), out.data());
+  EXPECT_EQ(out, wanted);
+}
+
 }  // namespace
 }  // namespace tenon::emit_llvm::x64

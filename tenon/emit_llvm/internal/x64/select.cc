@@ -546,7 +546,7 @@ bool Selector::StaysUntil(const llvm::LoadInst& load, const llvm::Instruction* t
 bool Selector::CanDefer(const llvm::LoadInst& load) const {
   if (!load.hasOneUse() || load.isVolatile()) return false;
   auto* user = cast<llvm::Instruction>(load.user_back());
-  if (isa<llvm::UnaryOperator>(user)) return false;  // which may be read further down
+  if (isa<llvm::UnaryOperator>(user) || FoldsIntoLanes(*user)) return false;  // which may be read further down
   if (isa<llvm::InsertElementInst>(user)) {
     // The splat reads it.
     if (!user->hasOneUse()) return false;
