@@ -10,6 +10,7 @@
 
 #include "tenon/emit_llvm/internal/codegen.h"
 #include "tenon/emit_llvm/internal/function_emitter.h"
+#include "tenon/emit_llvm/internal/hide_constants.h"
 #include "tenon/emit_llvm/internal/hide_masks.h"
 #include "tenon/emit_llvm/internal/llvm_thread.h"
 #include "tenon/emit_llvm/internal/loader.h"
@@ -118,6 +119,7 @@ Status CompileAll(std::span<const kir::Kernel* const> kernels, std::span<const H
       function->eraseFromParent();
     } else {
       HideKnownMasks(*function, isa);
+      HideNeutralConstants(*function);
       // LLVM's code generator does not forgive.
       if (!kAlwaysVerify) TENON_RETURN_IF_ERROR(VerifyIr(*function));
       left = true;
