@@ -67,6 +67,8 @@ class Generator {
       Elementwise();
     } else if (what < 7 && options_.reduces) {
       random_.Chance(50) ? RowChain() : FreeReduce();
+    } else if (what == 7 && options_.loops && options_.places && random_.Chance(70)) {
+      RowLoop();
     } else if (what == 7 && options_.loops) {
       CountedLoop();
     } else if (what == 8 && options_.scatters) {
@@ -140,6 +142,10 @@ class Generator {
     const bool guarded = random_.Chance(20);
     for (DimId d : dims) {
       if (random_.Chance(15)) continue;  // broadcast
+      if (options_.places && !places_data_ && random_.Chance(30)) {
+        extents.push_back(PlaceByData(dims, d, read, extents.empty()));
+        continue;
+      }
       int64_t coef = random_.Chance(70) ? 1 : random_.Pick(std::vector<int64_t>{-1, 2, -2, 3});
       int64_t low = coef < 0 ? coef * std::max<int64_t>(extent_[d] - 1, 0) : 0;
       int64_t high = coef > 0 ? coef * std::max<int64_t>(extent_[d] - 1, 0) : 0;
@@ -173,6 +179,43 @@ class Generator {
                          complex ? (type == Type::kF32 ? Type::kC64 : Type::kC128) : type, extents);
     if (!read.guard.empty()) read.otherwise = Literal(type).v;
     return {b_.Read(read, complex ? static_cast<int>(random_.Below(2)) : 0), true};
+  }
+
+  // Adds an axis whose place data say, and which it is inside of whatever they say, or a guard besides. Its extent,
+  // which is long for the first axis alone.
+  int64_t PlaceByData(const std::vector<DimId>& dims, DimId along, kir::Read& read, bool first) {
+    const Type type = random_.Pick(std::vector<Type>{Type::kS32, Type::kS32, Type::kS64, Type::kU32, Type::kU8,
+                                                     Type::kS8, Type::kU16, Type::kS16, Type::kU64});
+    std::vector<DimId> some;
+    for (DimId d : dims) {
+      if (random_.Chance(70)) some.push_back(d);
+    }
+    places_data_ = true;
+    Val x = RandomRead(some, type).v;
+    places_data_ = false;
+    if (random_.Chance(40)) x = b_.Mul(x, b_.Const(type, random_.Between(2, 9)));
+    if (random_.Chance(20)) x = b_.Add(x, b_.Convert(type, b_.Index(random_.Pick(dims))));
+    int64_t extent = random_.Between(1, random_.Chance(60) || !first ? 20 : 120);
+    const int64_t how = random_.Below(6);
+    if (how == 0) {  // counted from the end
+      x = b_.Select(b_.Compare(kLt, x, b_.Const(type, 0)), b_.Add(x, b_.Const(type, extent)), x);
+    }
+    if (how == 1) {
+      extent = int64_t{1} << random_.Below(first ? 7 : 4);
+      x = b_.And(x, b_.Const(type, extent - 1));
+    } else if (how > 2) {
+      x = b_.Min(b_.Max(x, b_.Const(type, 0)), b_.Const(type, extent - 1));
+    }
+    if (random_.Chance(30)) x = b_.Convert(random_.Chance(50) ? Type::kS64 : Type::kS32, x);
+    Axis axis = AtStart(x);
+    const bool inside = how > 2 || how == 1;
+    if (random_.Chance(25)) {
+      axis.terms.push_back({along, Size::Of(1)});
+      if (inside) extent += std::max<int64_t>(extent_[along] - 1, 0);
+    }
+    if (!inside) read.guard.push_back({axis, Size::Of(0), Maybe(extent), 1});
+    read.at.push_back(axis);
+    return extent;
   }
 
   Value Literal(Type type) { return {b_.ConstBits(type, RandomValue(random_, type)), true}; }
@@ -334,8 +377,12 @@ class Generator {
 
   std::vector<DimId> NewDims(int64_t rank) {
     std::vector<DimId> dims;
-    for (int64_t i = 0; i < rank; ++i)
-      dims.push_back(AddDim(i + 1 == rank ? VectorExtent() : random_.Between(1, 5), DimKind::kParallel));
+    int64_t points = 1;
+    for (int64_t i = 0; i < rank; ++i) {
+      const bool is_long = options_.places && points < 64 && random_.Chance(50);
+      dims.push_back(AddDim(i + 1 == rank ? VectorExtent() : random_.Between(1, is_long ? 40 : 5), DimKind::kParallel));
+      points *= std::max<int64_t>(extent_[dims.back()], 1);
+    }
     return dims;
   }
 
@@ -561,12 +608,87 @@ class Generator {
     MaybeSplit({}, false);
   }
 
-  // out[index[i]] = combine(out[index[i]], value[i]), dropped where the index is out of range.
+  // A row that the stages of a loop read and write in turn.
+  void RowLoop() {
+    const int64_t n = VectorExtent();
+    const DimId j = AddDim(n, DimKind::kParallel), r = AddDim(n, DimKind::kReduce);
+    const Type type = random_.Pick(options_.types);
+    const bool local = random_.Chance(50);
+    std::vector<int64_t> extents;
+    for (DimId d : local ? std::vector<DimId>() : outer_) extents.push_back(extent_[d]);
+    extents.push_back(n);
+    const Buf row = AddBuffer(local ? BufKind::kLocal : BufKind::kOut, type, extents);
+    const auto at = [&](DimId along) {
+      SmallVector<Axis, 4> axes;
+      for (DimId d : local ? std::vector<DimId>() : outer_) axes.push_back(At(d));
+      axes.push_back(At(along));
+      return axes;
+    };
+    const auto write = [&](Value x) {
+      Stage stage;
+      SetDims(stage, {j});
+      kir::Store store;
+      store.buf = row;
+      store.at = at(j);
+      store.value = As(type, x).v;
+      stage.stores.push_back(store);
+      return stage;
+    };
+    Pool first = Leaves(WithOuter({j}));
+    Grow(first, random_.Between(0, 3));
+    b_.AddStage(write(first.back()));
+
+    Loop loop;
+    loop.id = b_.NewId();
+    loop.types = {Type::kS64, type};
+    loop.init = {b_.ConstS64(0), Literal(type).v};
+    const Val counter = b_.Carried(loop.id, 0, Type::kS64), carried = b_.Carried(loop.id, 1, type);
+    const int64_t trips = random_.Between(0, 6);
+    Pool next{{carried, false}};
+    for (int64_t stages = random_.Between(1, 3); stages > 0; --stages) {
+      if (random_.Chance(40)) {
+        Stage stage;
+        SetDims(stage, {r});
+        Pool pool = Leaves(WithOuter({r}));
+        pool.push_back({b_.Read(row, at(r)), false});
+        Grow(pool, random_.Between(0, 3));
+        next.push_back(
+            AddReduction(stage, DimMask{1} << r, random_.Chance(50) ? Value{b_.Read(row, at(r)), false} : pool.back()));
+        loop.body.push_back(Step{stage});
+      } else {
+        Pool pool = Leaves(WithOuter({j}));
+        pool.insert(pool.end(), next.begin(), next.end());
+        pool.push_back({counter, true});
+        pool.push_back({b_.Read(row, at(j)), false});
+        Grow(pool, random_.Between(1, options_.max_nodes / 3));
+        loop.body.push_back(Step{write(pool.back())});
+      }
+    }
+    loop.next = {b_.Add(counter, b_.ConstS64(1)), As(type, next.back()).v};
+    if (random_.Chance(50)) {
+      loop.condition = b_.Compare(kLt, counter, b_.ConstS64(trips));
+    } else {
+      loop.trip_count = Maybe(trips);
+    }
+    b_.AddLoop(loop);
+
+    Stage after;
+    SetDims(after, {j});
+    Pool last{{b_.Read(row, at(j)), false}, {carried, false}};
+    Grow(last, random_.Between(0, 3));
+    StoreTo(after, WithOuter({j}), last.back());
+    b_.AddStage(after);
+    MaybeSplit({}, false);
+  }
+
+  // out[index[i]] = combine(out[index[i]], value[i]), dropped where the index is out of range; or rows of such.
   void Scatter() {
     const DimId i = AddDim(VectorExtent(), DimKind::kSerial);
-    const std::vector<DimId> dims = {i};
+    std::vector<DimId> dims = {i};
     const std::vector<Type> index_types = {Type::kS32, Type::kS64};
     const Value raw = RandomRead(WithOuter(dims), random_.Pick(index_types));
+    const bool rows = options_.places && random_.Chance(60);
+    if (rows) dims.push_back(AddDim(VectorExtent(), DimKind::kParallel));
     const Type type = random_.Pick(options_.types);
     Pool pool = Leaves(WithOuter(dims));
     Grow(pool, random_.Between(0, options_.max_nodes / 3));
@@ -579,6 +701,10 @@ class Generator {
     }
     extents.push_back(extent);
     store.at.push_back(AtStart(raw.v));
+    if (rows) {
+      extents.push_back(extent_[dims[1]]);
+      store.at.push_back(At(dims[1]));
+    }
     store.guard.push_back({AtStart(raw.v), Size::Of(0), Maybe(extent), 1});
     store.buf = AddBuffer(BufKind::kOut, type, extents);
     store.value = As(type, pool.back()).v;
@@ -629,6 +755,7 @@ class Generator {
   std::vector<int64_t> params_;
   std::vector<int64_t> extent_;  // of each dim
   std::vector<DimId> outer_;
+  bool places_data_ = false;  ///< What is read says where something else is read.
 };
 
 }  // namespace
@@ -649,6 +776,19 @@ std::span<const RandomKernelSet> RandomKernelSets() {
       {"IntegersNarrowerThanAByte",
        4000000,
        {.types = {DType::kF32, DType::kS4, DType::kU4, DType::kS8, DType::kU2, DType::kPred}}},
+      {"PlacesFromData",
+       5000000,
+       {.types = {DType::kF32, DType::kF64, DType::kS32, DType::kU8, DType::kS64, DType::kPred},
+        .max_nodes = 12,
+        .places = true}},
+      {"PlacesOfNarrowElements",
+       6000000,
+       {.types = {DType::kF32, DType::kBF16, DType::kF16, DType::kS8, DType::kS16, DType::kU16, DType::kU64,
+                  DType::kU32},
+        .max_nodes = 12,
+        .complex = true,
+        .params = false,
+        .places = true}},
   };
   return sets;
 }

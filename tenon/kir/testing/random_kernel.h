@@ -27,6 +27,9 @@ struct RandomKernelOptions {
   bool math = true;        ///< Math functions, where the type has them.
   bool params = true;      ///< Extents, strides and offsets that are known at run time only.
   bool float_rem = false;  ///< C's fmod.
+  /// Reads of places that data say, rows that go to such places, rows that the stages of a loop pass on to one another,
+  /// and several long dims.
+  bool places = false;
 };
 
 /// What random kernels are about, and the first of the seeds that are its own. Whatever executes kernels is tested with
