@@ -743,6 +743,32 @@ TEST_P(Stages, InPlaceUpdates) {
   Expect(b.Finish(), {.indices_per_call = 11});
 }
 
+// A row of the kernel's own that no vectors fill is read through a mask, written, and read again.
+TEST_P(Stages, LocalRowsAreReadAgainOnceTheyWereWritten) {
+  for (DType type : {f32, DType::kBF16, DType::kF16, DType::kU8, DType::kPred}) {
+    for (const int64_t n : {30, 13}) {
+      KernelBuilder b;
+      const DimId d = b.AddDim(Size::Of(n)), r = b.AddDim(Size::Of(n), DimKind::kReduce);
+      const Buf x = b.AddDense(BufKind::kArg, type, {n}), y = b.AddDense(BufKind::kArg, type, {n}),
+                row = b.AddDense(BufKind::kLocal, type, {n}), out = b.AddDense(BufKind::kOut, type, {n});
+      const auto stage = [&](Buf to, Val value) {
+        Stage s;
+        s.dims = {d};
+        s.stores.push_back(Put(to, {At(d)}, value));
+        b.AddStage(s);
+      };
+      stage(row, b.Read(x, {At(d)}));
+      Stage sum;
+      sum.dims = {r};
+      const Val most = b.AddReduce(sum, DimMask{1} << r, Op::kMax, b.Read(row, {At(r)}), b.Const(type, 0));
+      b.AddStage(sum);
+      stage(row, b.Read(y, {At(d)}));
+      stage(out, b.Max(b.Read(row, {At(d)}), b.Min(most, b.Const(type, 1))));
+      Expect(b.Finish());
+    }
+  }
+}
+
 TEST_P(Stages, SoftmaxRowsThroughALocalBuffer) {
   if (GetParam() == isa::IsaLevel::kSse4) GTEST_SKIP() << "kSse4 rounds the products of kFma";
   const Kernel kernel = testing::SoftmaxKernel();

@@ -188,22 +188,21 @@ class Shared {
       Write(inst);
       return nullptr;
     }
-    const bool reads = inst.mayReadFromMemory();
-    if (reads) {
+    auto* known = &values_;
+    if (inst.mayReadFromMemory()) {
       // Of intrinsics: masked loads and gathers.
       auto* load = dyn_cast<llvm::LoadInst>(&inst);
       if (load == nullptr ? !isa<llvm::IntrinsicInst>(inst) : !load->isSimple()) return nullptr;
-      if (load != nullptr) {
-        const Spot spot = SpotOf(load->getPointerOperand(), layout_);
-        if (spot.array != nullptr) return spot.offset < 0 ? nullptr : ReadArray(spot, *load);
-      }
+      const Spot spot = SpotOf(inst.getOperand(0), layout_);
+      if (load != nullptr && spot.array != nullptr) return spot.offset < 0 ? nullptr : ReadArray(spot, *load);
+      known = spot.array != nullptr ? &array_reads_ : &reads_;
     } else if (!isa<llvm::GetElementPtrInst>(inst) && !isa<llvm::BinaryOperator>(inst) && !isa<llvm::CastInst>(inst) &&
                !isa<llvm::UnaryOperator>(inst)) {
       return nullptr;  // selection finds these
     }
     size_t hash = llvm::hash_combine(inst.getOpcode(), inst.getType());
     for (const llvm::Use& operand : inst.operands()) hash = llvm::hash_combine(hash, operand.get());
-    auto [it, fresh] = (reads ? reads_ : values_).try_emplace(hash, &inst);
+    auto [it, fresh] = known->try_emplace(hash, &inst);
     if (fresh) return nullptr;
     if (it->second->isIdenticalTo(&inst)) return it->second;
     it->second = &inst;
@@ -211,6 +210,7 @@ class Shared {
   }
   void Clear() {
     reads_.clear();
+    array_reads_.clear();
     values_.clear();
     stored_.clear();
   }
@@ -231,6 +231,7 @@ class Shared {
     const Value* pointer = WrittenThrough(inst);
     if (pointer == nullptr) {
       reads_.clear();
+      array_reads_.clear();
       stored_.clear();
       return;
     }
@@ -239,6 +240,7 @@ class Shared {
       reads_.clear();  // nobody else knows where the arrays are
       return;
     }
+    array_reads_.clear();
     auto* store = dyn_cast<llvm::StoreInst>(&inst);
     const int64_t bytes = store == nullptr ? 0 : Bytes(store->getValueOperand()->getType());
     const bool known = store != nullptr && store->isSimple() && spot.offset >= 0;
@@ -259,6 +261,7 @@ class Shared {
 
   const llvm::DataLayout& layout_;
   llvm::DenseMap<size_t, Instruction*> reads_;
+  llvm::DenseMap<size_t, Instruction*> array_reads_;  ///< Through masks, and of many places.
   llvm::DenseMap<size_t, Instruction*> values_;
   std::vector<Stored> stored_;
 };
