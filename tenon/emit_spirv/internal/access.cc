@@ -335,8 +335,10 @@ std::optional<bool> KernelEmitter::GuardHolds(const kir::Guard& guard, Id* condi
   if (guard.e.start != kir::kNone) {
     const DType type = k_.nodes[guard.e.start].type;
     const int width = DTypeBits(type);
-    const Int128 end = Int128{1} << (IsSigned(type) ? width - 1 : width);
-    e.Add(IsSigned(type) ? -end : 0, end - 1);
+    // The highest bit of 64 is taken for a sign, whatever the type says.
+    const bool has_sign = IsSigned(type) || width == 64;
+    const Int128 end = Int128{1} << (has_sign ? width - 1 : width);
+    e.Add(has_sign ? -end : 0, end - 1);
   }
   const bool narrow = bounded && e.lo >= INT32_MIN && e.hi <= INT32_MAX;
   const int bits = narrow ? 32 : 64;
