@@ -234,6 +234,7 @@ ThreadPool::Slot* ThreadPool::Post(uint32_t num_chunks, FunctionRef<void(int64_t
 }
 
 void ThreadPool::MakeRoom() {
+  if (getpid() != owner_pid_) return;  // The workers are the parent's, and so are the numbers that name them.
   const int here = sched_getcpu();
   for (size_t i = 0; i < workers_.size(); ++i) beds_[i].MoveFrom(here, workers_[i].native_handle());
 }

@@ -23,8 +23,7 @@ const llvm::ConstantInt* FunctionEmitter::Decided(Val condition) const {
 }
 
 FunctionEmitter::NodeList FunctionEmitter::Reached(const NodeList& needed, const std::vector<Val>& roots) const {
-  std::vector<bool> reached(k_.nodes.size()), among(k_.nodes.size());
-  for (Val v : needed) among[v] = true;
+  std::vector<bool> reached(k_.nodes.size());
   for (Val v : roots) reached[v] = true;
   NodeList left;
   for (auto v = needed.rbegin(); v != needed.rend(); ++v) {
@@ -73,13 +72,17 @@ void FunctionEmitter::ForChoices(const std::vector<Val>& roots, const StagePlan&
     Rewind(mark);
     return reached;
   };
+  llvm::SmallVector<Val, 8> asked;
   Val best = kir::kNone;
   double most = target::kLeastChoice;
   for (Val v : needed) {
     if (choices == 0 || k_.nodes[v].op != Op::kSelect) continue;
     Val condition = k_.nodes[v].in[0];
     if (k_.nodes[condition].op == Op::kNot) condition = k_.nodes[condition].in[0];
-    if ((an_.deps[condition] >> along & 1) != 0 || !Has(condition, 0) || Decided(condition) != nullptr) continue;
+    if ((an_.deps[condition] >> along & 1) != 0 || !Has(condition, 0) || Decided(condition) != nullptr ||
+        llvm::is_contained(asked, condition))
+      continue;
+    asked.push_back(condition);
     const double saved = cycles(needed) - (cycles(left(condition, true)) + cycles(left(condition, false))) / 2;
     if (saved <= most) continue;
     most = saved;
