@@ -27,12 +27,14 @@ double PointsOf(const kir::Kernel& k, const kir::Seq& seq) {
   return points;
 }
 
-constexpr double kLine = 64;  // structural: bytes of a cache line
-
 /// What one point moves of a buffer by several accesses: dims that are written out make several of one.
 class Traffic {
  public:
-  Traffic(const kir::Kernel& k, kir::Buf buf) : k_(k), buffer_(k.buffers[buf]), width_(ByteWidth(buffer_.type)) {}
+  Traffic(const kir::Kernel& k, kir::Buf buf, const target::Target& target)
+      : k_(k),
+        buffer_(k.buffers[buf]),
+        width_(ByteWidth(buffer_.type)),
+        line_(target.caches.empty() ? width_ : static_cast<double>(target.caches[0].line_bytes)) {}
 
   void Add(const SmallVector<kir::Axis, 4>& at) {
     std::vector<int64_t> moves;
@@ -52,7 +54,7 @@ class Traffic {
   double BytesOfPoint() const {
     double bytes = 0;
     for (const Set& set : sets_) {
-      double apart = kLine;
+      double apart = line_;
       bool moves = false;
       for (const int64_t move : set.moves) {
         if (move == 0) continue;
@@ -60,7 +62,7 @@ class Traffic {
         apart = std::min(apart, static_cast<double>(std::abs(move)) * width_);
       }
       const double one = moves ? std::max(apart, width_) : width_;
-      bytes += std::min(set.accesses * one, static_cast<double>(set.high - set.low) * width_ + std::max(kLine, one));
+      bytes += std::min(set.accesses * one, static_cast<double>(set.high - set.low) * width_ + std::max(line_, one));
     }
     return std::max(bytes, width_);
   }
@@ -73,7 +75,7 @@ class Traffic {
   };
   const kir::Kernel& k_;
   const kir::Buffer& buffer_;
-  const double width_;
+  const double width_, line_;
   std::vector<Set> sets_;
 };
 
@@ -85,8 +87,8 @@ target::Work KernelWork(const kir::Kernel& k, const target::Target& target) {
   const double points = PointsOf(k, k.seq);
   std::vector<Traffic> reads, stores;
   for (kir::Buf buf = 0; buf < k.buffers.size(); ++buf) {
-    reads.emplace_back(k, buf);
-    stores.emplace_back(k, buf);
+    reads.emplace_back(k, buf, target);
+    stores.emplace_back(k, buf, target);
   }
   for (const kir::Node& n : k.nodes) {
     if (n.op == kir::Op::kRead) reads[k.reads[n.attr].buf].Add(k.reads[n.attr].at);
