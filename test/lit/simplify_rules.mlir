@@ -154,6 +154,7 @@ module @views {
 // CHECK-DAG: turned_scan: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,50] {{.*}} : f32[40,50] -> %{{[0-9]+}} = transpose
 // CHECK-DAG: repeated_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,2] {{.*}} : f32[40,100] -> %{{[0-9]+}} = reshape
 // CHECK-DAG: written_out_window: reduce_window %{{[0-9]+}}, {{.*}} window_dimensions=[1,2] {{.*}} : f32[40,49] -> %{{[0-9]+}} = add
+// CHECK-DAG: written_out_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} feature_group_count=1 batch_group_count=1 : f32[1,8,1] -> %{{[0-9]+}} = add
 // CHECK-DAG: written_out_convolution: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} feature_group_count=3 batch_group_count=1 : f32[1,8,3] -> %{{[0-9]+}} = add
 // CHECK-DAG: written_out_select_and_scatter: select_and_scatter %{{[0-9]+}}, {{.*}} : f32[40,50] -> %{{[0-9]+}} = add
 // CHECK: program @sums
@@ -179,6 +180,9 @@ module @sums {
       %r = stablehlo.add %p, %q : tensor<f32>
       stablehlo.return %r : tensor<f32>
     }) : (tensor<40x50xf32>, tensor<f32>) -> tensor<40x49xf32>
+    %k3 = stablehlo.reshape %k : (tensor<3x1x3xf32>) -> tensor<3x3x1xf32>
+    %one = stablehlo.convolution(%c, %k3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<1x10x3xf32>, tensor<3x3x1xf32>) -> tensor<1x8x1xf32>
     %9 = stablehlo.convolution(%c, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {feature_group_count = 3 : i64, batch_group_count = 1 : i64}
        : (tensor<1x10x3xf32>, tensor<3x1x3xf32>) -> tensor<1x8x3xf32>
     %10 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({

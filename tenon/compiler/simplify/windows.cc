@@ -350,7 +350,8 @@ std::optional<Ref> Simplifier::PointwiseConvolution(const GraphNode& node) {
 }
 
 std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
-  // One input channel per group and few results: little that a matrix product could share.
+  // One input channel per group and few results, or few channels and one result: little that a matrix product could
+  // share.
   const Shape weights = ShapeOf(node.in[1]);
   const Shape out = node.shape();
   const ConvolutionAttrs a = node.attrs<ConvolutionAttrs>();
@@ -359,10 +360,11 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
   const size_t spatial = a.input_spatial_dimensions.size();
   const int64_t per_group = extent(weights, a.kernel_output_feature_dimension) / std::max<int64_t>(groups, 1);
   if (a.batch_group_count != 1) return WriteOutWeightGradient(node);
-  if (extent(weights, a.kernel_input_feature_dimension) != 1 || per_group < 1 ||
-      (per_group > 1 && (groups == 1 || per_group > policy::kMaxResultsPerTap)))
+  const int64_t channels = extent(weights, a.kernel_input_feature_dimension);
+  if (per_group < 1 || (per_group > 1 && (groups == 1 || per_group > policy::kMaxResultsPerTap)) ||
+      (channels != 1 && (groups != 1 || per_group != 1)))
     return std::nullopt;
-  int64_t count = 1;
+  int64_t count = channels;
   for (int64_t d : a.kernel_spatial_dimensions) count *= extent(weights, d);
   if (count < 1 || count > numerics().written_out_taps || IsComplex(out.dtype) ||
       !(IsFloat(out.dtype) || IsInteger(out.dtype)))
@@ -413,7 +415,10 @@ std::optional<Ref> Simplifier::WriteOutConvolution(const GraphNode& node) {
     Dims weight_start(weights.rank(), 0);
     Dims weight_extent(weights.rank(), 1);
     weight_extent[static_cast<size_t>(a.kernel_output_feature_dimension)] = groups * per_group;
-    int64_t rest = element;
+    const int64_t channel = element % channels;
+    start[feature] = channel;
+    weight_start[static_cast<size_t>(a.kernel_input_feature_dimension)] = channel;
+    int64_t rest = element / channels;
     for (size_t d = spatial; d-- > 0;) {
       const int64_t n = extent(weights, a.kernel_spatial_dimensions[d]);
       const int64_t k = rest % n;
