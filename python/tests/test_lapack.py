@@ -76,3 +76,21 @@ def test_factors_give_the_matrix(dtype):
     # Backward errors: a small multiple of the order, 7, times the unit of rounding.
     bound = 100 * (2.0**-52 if dtype in ('float64', 'complex128') else 2.0**-23)
     assert {name: error for name, error in found.items() if not error <= bound} == {}
+
+
+_VECTORS = '''
+import jax, numpy as np
+rng = np.random.default_rng(0)
+vectors = {}
+for n in (2, 3, 5, 9, 17, 33):
+    a = rng.standard_normal((8, n, n)).astype(np.float32)
+    vectors[f'eigh {n}'] = jax.numpy.linalg.eigh(a, symmetrize_input=True)[1]
+    vectors[f'svd {n}'] = jax.numpy.linalg.svd(a)[0]
+    vectors[f'qr {n}'] = jax.numpy.linalg.qr(a)[0]
+# What of a column is larger than its neighbours' errors says its sign.
+give({name: np.sign(np.take_along_axis(q, np.abs(q).argmax(1, keepdims=True), 1)).astype(int).tolist() for name, q in vectors.items()})
+'''
+
+
+def test_vectors_have_the_signs_of_the_built_in_backend():
+    assert run(_VECTORS).result == run(_VECTORS, TENON_JAX='off', JAX_PLATFORMS='cpu').result

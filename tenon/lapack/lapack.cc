@@ -1,5 +1,7 @@
 #include "tenon/lapack/lapack.h"
 
+#include <algorithm>
+
 #include "tenon/lapack/call.h"
 
 namespace tenon::lapack {
@@ -15,15 +17,15 @@ XLA_FFI_Handler* FindHandler(std::string_view name) {
 }
 
 int64_t LongestFast(std::string_view name) {
-  // Against OpenBLAS on two cores with AVX-512: symmetric eigenvalues, singular values and QR took 1.1 to 3 times less
-  // time up to 150 rows, and as long at 200 and 256; triangular systems, which are products for the most part, from 150
-  // on more.
+  // Against OpenBLAS on two cores with AVX-512: QR took 1.1 to 3 times less time up to 150 rows, and as long at 200 and
+  // 256; triangular systems, which are products for the most part, from 150 on more.
   constexpr int64_t kLongest = 200, kLongestSystem = 128;
-  if (name.find("trsm") != std::string_view::npos) return kLongestSystem;
-  // In which order eigenvalues come, and so which Schur form, is up to whoever computes them: programs are used to the
-  // library's.
-  const bool ordered = name.find("gees") == std::string_view::npos && name.find("geev") == std::string_view::npos;
-  return ordered ? kLongest : 0;
+  // The order of the eigenvalues of a Schur form and the signs of eigenvectors and singular vectors are up to whoever
+  // computes them: programs are used to the library's.
+  constexpr std::string_view kUndetermined[] = {"gees", "geev", "syevd", "heevd", "gesdd", "gesvd"};
+  const auto is_of = [&](std::string_view routine) { return name.find(routine) != std::string_view::npos; };
+  if (std::ranges::any_of(kUndetermined, is_of)) return 0;
+  return is_of("trsm") ? kLongestSystem : kLongest;
 }
 
 }  // namespace tenon::lapack
