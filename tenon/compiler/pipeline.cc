@@ -159,7 +159,9 @@ FuseOptions FuseOptionsFor(const Program& simple, const Layouts& layouts, const 
 }
 
 Outlook OutlookOn(const drivers::Registry& drivers) {
-  return {[&drivers](const Program& p, const GraphNode& node) { return DriverWork(p, node, drivers); },
+  return {[&drivers](const Program& p, const GraphNode& node, std::optional<size_t> lasting) {
+            return DriverWork(p, node, drivers, lasting);
+          },
           HasProductKernel, CostOf};
 }
 

@@ -4,6 +4,7 @@
 /// op; a family reads those that it knows and leaves the others to its neighbours.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Problem {
   Config attributes;
   std::vector<StridedArray> operands;
   std::vector<StridedArray> results;
+  /// An operand that many runs read as it is, which another layout may be worth a copy for; none if not said.
+  std::optional<size_t> lasting = std::nullopt;
 };
 
 /// stablehlo.dot_general. Operands: lhs, rhs. Result dims: batch, free ones of lhs, free ones of rhs.

@@ -113,6 +113,47 @@ module @turned {
 
 // -----
 
+// A matrix that a loop multiplies with a vector in every trip lies by columns from the start, as the driver wants it; in
+// a loop of few trips it is not worth that.
+// CHECK: plan "turned_matrix" {
+// CHECK: steps {
+// CHECK: kernel 0 {{.*}} params [70,4900]
+// CHECK: while {{.*}} trip 100
+// CHECK: body {
+// CHECK-NEXT: driver "gemm"
+// CHECK: while {{.*}} trip 10
+// CHECK: body {
+// CHECK-NEXT: driver "gemm"
+module @turned_matrix {
+  func.func @main(%w: tensor<70x70xf32>, %x: tensor<70xf32>) -> (tensor<70xf32>, tensor<70xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %many = stablehlo.constant dense<100> : tensor<i32>
+    %few = stablehlo.constant dense<10> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<70xf32>
+     cond {
+      %t = stablehlo.compare LT, %i, %many, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %y = stablehlo.dot_general %c, %w, contracting_dims = [0] x [0] : (tensor<70xf32>, tensor<70x70xf32>) -> tensor<70xf32>
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %y : tensor<i32>, tensor<70xf32>
+    }
+    %s:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<70xf32>
+     cond {
+      %t = stablehlo.compare LT, %i, %few, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %y = stablehlo.dot_general %c, %w, contracting_dims = [0] x [0] : (tensor<70xf32>, tensor<70x70xf32>) -> tensor<70xf32>
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %y : tensor<i32>, tensor<70xf32>
+    }
+    return %r#1, %s#1 : tensor<70xf32>, tensor<70xf32>
+  }
+}
+
+// -----
+
 // What a loop adds to a part of an array is added where it lies: the rest is neither read nor written, and no point asks
 // where it is.
 // CHECK: plan "leapfrog" {

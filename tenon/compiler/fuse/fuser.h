@@ -109,8 +109,13 @@ class Fuser {
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
-  /// Matrices from outside that the loop multiplies with vectors lie by columns while it is emitted: rows in lanes.
-  Status TurnMatrices(const Block& body, plan::Seq& out);
+  /// Matrices from outside that the loop multiplies with vectors lie as is best for that while it is emitted: by
+  /// columns where rows are in lanes, as drivers want them where these take the product. `trips`: less than 0 for
+  /// unknown.
+  Status TurnMatrices(const Block& body, int64_t trips, plan::Seq& out);
+  /// The layout that a driver wants of operand i of the product, from outside of a loop of many trips; nothing where it
+  /// suits as it lies.
+  Result<std::optional<Dims>> LastingLayout(const GraphNode& product, size_t i, plan::Seq& out);
   Status EmitCase(NodeId id, plan::Seq& out);
   Status EmitCustomCall(NodeId id, plan::Seq& out);
   /// Describes the custom calls of the block, and of those inside, and notes how they want their operands to lie.

@@ -87,10 +87,11 @@ std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNod
   }
 }
 
-std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node,
-                                       const drivers::Registry& drivers) {
-  const std::optional<drivers::Problem> problem = ProblemOf(program, node);
+std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node, const drivers::Registry& drivers,
+                                       std::optional<size_t> lasting) {
+  std::optional<drivers::Problem> problem = ProblemOf(program, node);
   if (!problem) return std::nullopt;
+  problem->lasting = lasting;
   const Result<drivers::Registry::Choice> choice = drivers.Match(*problem);
   if (!choice.ok() || choice->on_host) return std::nullopt;
   target::Work work;
@@ -99,6 +100,7 @@ std::optional<target::Work> DriverWork(const Program& program, const GraphNode& 
     const std::optional<Dims>& layout = choice->offer.layouts[i];
     if (!layout) continue;
     inputs[i] = drivers::WithLayout(inputs[i], *layout);
+    if (lasting == i) continue;
     work.launches += 1;
     work.bytes_cached += 2 * drivers::BytesOf({&inputs[i], 1});
   }

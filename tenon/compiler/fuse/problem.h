@@ -13,7 +13,9 @@ namespace tenon::compiler {
 std::optional<drivers::Problem> ProblemOf(const Program& program, const GraphNode& node);
 
 /// What the target's driver that takes the node on would do for it, its operands lying row-major and copied where it
-/// wants them otherwise. Nothing when none takes it on.
-std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node, const drivers::Registry& drivers);
+/// wants them otherwise; the `lasting` one is copied once for many runs, which does not count. Nothing when none takes
+/// it on.
+std::optional<target::Work> DriverWork(const Program& program, const GraphNode& node, const drivers::Registry& drivers,
+                                       std::optional<size_t> lasting = std::nullopt);
 
 }  // namespace tenon::compiler

@@ -8,6 +8,7 @@
 
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/problem.h"
 #include "tenon/compiler/ir/combiner.h"
 #include "tenon/compiler/ir/trips.h"
 
@@ -76,8 +77,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     step.predicate = Slot(own);
     leave();
   }
-  if (const int64_t trips = KnownTrips(p_, node); trips < 0 || trips >= policy::kMinTurnedTrips)
-    TENON_RETURN_IF_ERROR(TurnMatrices(body, out));
+  TENON_RETURN_IF_ERROR(TurnMatrices(body, KnownTrips(p_, node), out));
   bind(body);
   TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
   for (size_t i = 0; i < body.results.size(); ++i) {
@@ -96,23 +96,41 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   return OkStatus();
 }
 
-Status Fuser::TurnMatrices(const Block& body, Seq& out) {
+Status Fuser::TurnMatrices(const Block& body, int64_t trips, Seq& out) {
+  if (trips >= 0 && trips < policy::kMinTurnedTrips) return OkStatus();
   std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
   inside.insert(body.args.begin(), body.args.end());
-  // By matrix: how often it is used, and how often as the rows of written-out sums along them.
-  std::map<Ref, std::pair<int, int>> uses;
+  struct Uses {
+    int all = 0;
+    int wanting = 0;  ///< That want `layout`, the first wish.
+    Dims layout;
+  };
+  std::map<Ref, Uses> uses;
+  const auto want = [&uses](Ref matrix, const Dims& layout) {
+    Uses& of = uses[matrix];
+    if (of.wanting == 0) of.layout = layout;
+    if (of.layout == layout) ++of.wanting;
+  };
   for (NodeId id : body.nodes) {
-    for (Ref r : p_[id].in) ++uses[r].first;
+    for (Ref r : p_[id].in) ++uses[r].all;
     for (NodeId captured : captures_.Of(id)) {
-      for (uint32_t i = 0; i < p_[captured].out.size(); ++i) ++uses[{captured, i}].first;
+      for (uint32_t i = 0; i < p_[captured].out.size(); ++i) ++uses[{captured, i}].all;
     }
   }
-  for (Ref r : body.results) ++uses[r].first;
+  for (Ref r : body.results) ++uses[r].all;
   for (NodeId id : body.nodes) {
-    const GraphNode& sum = p_[id];
-    if (!IsUnrolledReduce(p_, sum) || sum.in.size() != 2) continue;
-    const GraphNode& product = p_[sum.in[0].node];
-    const auto& along = sum.attrs<ReduceAttrs>().dimensions;
+    const GraphNode& node = p_[id];
+    if (node.op == OpCode::kDot && RepaysCopies(trips)) {
+      for (size_t i = 0; i < node.in.size(); ++i) {
+        if (inside.contains(node.in[i].node)) continue;
+        TENON_ASSIGN_OR_RETURN(const std::optional<Dims> layout, LastingLayout(node, i, out));
+        if (layout) want(node.in[i], *layout);
+      }
+    }
+    // The rows of written-out sums along them.
+    if (!IsUnrolledReduce(p_, node) || node.in.size() != 2) continue;
+    const GraphNode& product = p_[node.in[0].node];
+    const auto& along = node.attrs<ReduceAttrs>().dimensions;
     if (product.op != OpCode::kMultiply || along.size() != 1) continue;
     for (Ref side : product.in) {
       const GraphNode& spread = p_[side.node];
@@ -120,18 +138,28 @@ Status Fuser::TurnMatrices(const Block& body, Seq& out) {
       const Shape& matrix = p_.shape(spread.in[0]);
       if (matrix.rank() != 2 || matrix.dims[0] < policy::kMinTurnedRows || SizeBytes(matrix) > policy::kLinkedBytes)
         continue;
-      if (spread.attrs<BroadcastAttrs>().broadcast_dimensions[1] == along[0]) ++uses[spread.in[0]].second;
+      if (spread.attrs<BroadcastAttrs>().broadcast_dimensions[1] == along[0]) want(spread.in[0], {0, 1});
     }
   }
-  for (const auto& [matrix, count] : uses) {
-    if (count.second == 0 || count.first != count.second) continue;
-    TENON_ASSIGN_OR_RETURN(const View rows, ViewOf(matrix, out));
-    const View columns = NewTempWithLayout(p_.shape(matrix), {0, 1});
-    if (rows.strides == columns.strides) continue;
-    Copy(rows, columns, out);
-    Bind(matrix, columns);
+  for (const auto& [matrix, use] : uses) {
+    if (use.wanting == 0 || use.wanting != use.all) continue;
+    TENON_ASSIGN_OR_RETURN(const View lies, ViewOf(matrix, out));
+    const View turned = NewTempWithLayout(p_.shape(matrix), use.layout);
+    if (lies.strides == turned.strides) continue;
+    Copy(lies, turned, out);
+    Bind(matrix, turned);
   }
   return OkStatus();
+}
+
+Result<std::optional<Dims>> Fuser::LastingLayout(const GraphNode& product, size_t i, Seq& out) {
+  std::optional<drivers::Problem> problem = ProblemOf(p_, product);
+  if (!problem || !options_.drivers->Match(*problem).ok()) return std::optional<Dims>();
+  TENON_ASSIGN_OR_RETURN(const View lies, ViewOf(product.in[i], out));
+  problem->operands[i] = ArrayOf(lies);
+  problem->lasting = i;
+  TENON_ASSIGN_OR_RETURN(const drivers::Registry::Choice choice, options_.drivers->Match(*problem));
+  return choice.offer.layouts[i];
 }
 
 Status Fuser::EmitCase(NodeId id, Seq& out) {

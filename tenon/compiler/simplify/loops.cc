@@ -186,6 +186,8 @@ bool Simplifier::CopyWhile(NodeId id) {
   }
   if (node.in.empty()) return false;
   ++loops_;
+  const NodeId lasting_around = std::exchange(
+      lasting_end_, RepaysCopies(KnownTrips(from_, old)) ? static_cast<NodeId>(to_.nodes.size()) : NodeId{0});
   for (size_t b = 0; b < 2; ++b) {
     Block part;
     for (size_t i = 0; i < init.size(); ++i) {
@@ -201,6 +203,7 @@ bool Simplifier::CopyWhile(NodeId id) {
     }
     CopyBlock(part, node.blocks[b]);
   }
+  lasting_end_ = lasting_around;
   --loops_;
   const NodeId made = Shared(std::move(node)).node;
   for (size_t i = 0; i < init.size(); ++i) {

@@ -107,7 +107,7 @@ inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
 /// with what neighbours are summed from; a call there is this many steps more, as it parts those before it from those
 /// behind.
 inline constexpr int64_t kMaxTripTerms = 32;
-inline constexpr double kPartedSteps = 2;
+inline constexpr double kPartedSteps = 3;
 /// Lanes of one such sum meet while those of others do.
 inline constexpr double kTripLanesMeetCost = 60;
 /// A product with few columns whose columns are written out, with lanes along its rows, has so many rows, which is two

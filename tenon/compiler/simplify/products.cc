@@ -188,7 +188,11 @@ double Simplifier::ChainCost(Ref r) {
 /// is written out sums in another order, so the choice is one of bits: both are reckoned for the standard target.
 bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   if (terms == 1) return true;  // Nothing meets: a driver has no advantage, and its result is read again.
-  const std::optional<target::Work> driver = outlook_.driver_work(to_, dot);
+  // A matrix that a loop reads in many trips is brought into the driver's layout before it.
+  const std::optional<ProductOfVector> in_loop = loops_ > 0 ? ProductOfVectorIn(to_, dot) : std::nullopt;
+  const bool lasts = in_loop && dot.in[in_loop->matrix].node < lasting_end_;
+  const std::optional<target::Work> driver =
+      outlook_.driver_work(to_, dot, lasts ? std::optional(in_loop->matrix) : std::nullopt);
   if (!driver) return !outlook_.product_kernel(to_, dot);
   const target::Target& machine = *target::StandardTarget();
   const Shape& result = dot.shape();
@@ -203,8 +207,7 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   int64_t along = 1;
   for (size_t i = result.rank(); along == 1 && i-- > 0;) along = result.dims[i];
   // In a loop a call parts steps of a trip that are one native loop without it, if all that they do fits a kernel.
-  const std::optional<ProductOfVector> of_vector =
-      loops_ > 0 && terms <= policy::kMaxTripTerms ? ProductOfVectorIn(to_, dot) : std::nullopt;
+  const std::optional<ProductOfVector> of_vector = terms <= policy::kMaxTripTerms ? in_loop : std::nullopt;
   const bool in_trip = of_vector && ChainCost(dot.in[of_vector->matrix]) == 0;
   if (in_trip) called.launches += policy::kPartedSteps;
   // Short sums are chains in the lanes of neighbouring results, longer ones run along lanes that then meet.
@@ -281,7 +284,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   const auto is_faster_wide = [&](const std::optional<target::Work>& packed) {
     if (!integers || node.op != OpCode::kDot || node.attrs<DotAttrs>().lhs_batching_dimensions.empty()) return false;
     const target::Target& machine = *target::StandardTarget();
-    std::optional<target::Work> plain = outlook_.driver_work(to_, made_of(DType::kS32, DType::kS32));
+    std::optional<target::Work> plain = outlook_.driver_work(to_, made_of(DType::kS32, DType::kS32), std::nullopt);
     if (!packed || !plain) return false;
     for (Ref r : node.in) {
       plain->launches += 1;
@@ -289,7 +292,7 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     }
     return target::TimeNs(machine, *plain) < target::TimeNs(machine, *packed);
   };
-  if (const std::optional<target::Work> as_is = outlook_.driver_work(to_, node)) {
+  if (const std::optional<target::Work> as_is = outlook_.driver_work(to_, node, std::nullopt)) {
     if (a != b || result != DType::kS32 || a == result || !is_faster_wide(as_is)) return std::nullopt;
     return product_of(DType::kS32, DType::kS32);
   }
@@ -313,7 +316,8 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   }
   if (floats && Holds(DType::kBF16, a) && Holds(DType::kBF16, b)) narrow = DType::kBF16;
   if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
-  if (integers && narrow != wide && is_faster_wide(outlook_.driver_work(to_, made_of(narrow, wide)))) narrow = wide;
+  if (integers && narrow != wide && is_faster_wide(outlook_.driver_work(to_, made_of(narrow, wide), std::nullopt)))
+    narrow = wide;
   return product_of(narrow, wide);
 }
 

@@ -139,6 +139,7 @@ class Simplifier {
   Block* block_ = nullptr;
   mlir::Operation* source_ = nullptr;        ///< Of the node at hand.
   int loops_ = 0;                            ///< Around it.
+  NodeId lasting_end_ = 0;                   ///< Nodes before it are read in many trips of the innermost of them.
   std::vector<bool> cropped_;                ///< Nodes of from_ with one user, which is a slice or padding.
   std::unordered_set<NodeId> cropped_pads_;  ///< Paddings of to_ that were such nodes.
   std::unordered_map<NodeId, std::vector<int64_t>> ends_;

@@ -15,8 +15,10 @@ namespace tenon::compiler {
 /// What rules ask of the phases behind them.
 struct Outlook {
   /// What a driver would do for the node, bringing its operands into the driver's layouts included; nothing when none
-  /// takes it on.
-  std::function<std::optional<target::Work>(const Program&, const GraphNode&)> driver_work;
+  /// takes it on. The `lasting` operand, if any, lies as the driver wants it, as it is brought there once for many
+  /// runs.
+  std::function<std::optional<target::Work>(const Program&, const GraphNode&, std::optional<size_t> lasting)>
+      driver_work;
   /// Whether fusion makes a kernel of a product that no driver takes on, which is better than writing it out.
   std::function<bool(const Program&, const GraphNode&)> product_kernel;
   /// What one element of an elementwise node costs in a kernel (target::OpCosts).

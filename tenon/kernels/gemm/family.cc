@@ -69,7 +69,10 @@ class GemmFamily final : public drivers::Family {
     drivers::Offer offer;
     offer.config = drivers::ToConfig(config);
     offer.layouts.resize(2);
-    if (Fits(config, problem.operands[0], problem.operands[1], problem.results[0])) return offer;
+    if (Fits(config, problem.operands[0], problem.operands[1], problem.results[0])) {
+      if (problem.lasting) offer.layouts[*problem.lasting] = FasterLayout(config, problem, *problem.lasting);
+      return offer;
+    }
     // As little as possible is moved: one operand, by preference to row-major, which others may use as well; then both.
     TENON_ASSIGN_OR_RETURN(const GemmForm ideal, FormOfPacked(config, problem));
     const GemmDims& d = ideal.dims;
@@ -138,6 +141,24 @@ class GemmFamily final : public drivers::Family {
   static bool Fits(const GemmConfig& config, const StridedArray& a, const StridedArray& b, const StridedArray& c) {
     const StridedArray inputs[] = {a, b};
     return FormOf(config, {inputs, {&c, 1}}).ok();
+  }
+
+  /// The layout of this operand that many products are worth a copy for, if it does not lie so.
+  static std::optional<Dims> FasterLayout(const GemmConfig& config, const drivers::Problem& problem, size_t operand) {
+    const Result<GemmForm> form = FormOf(config, {problem.operands, problem.results});
+    if (!form.ok()) return std::nullopt;
+    const GemmDims& d = form->dims;
+    switch (BetterLaidOf(form->signature, operand)) {
+      case BetterLaid::kAsItIs:
+        return std::nullopt;
+      case BetterLaid::kDepthInside:
+        return operand == 0 ? LayoutOf({&d.a_batch, &d.a_rows, &d.a_cols})
+                            : LayoutOf({&d.b_batch, &d.b_cols, &d.b_rows});
+      case BetterLaid::kDepthOutside:
+        return operand == 0 ? LayoutOf({&d.a_batch, &d.a_cols, &d.a_rows})
+                            : LayoutOf({&d.b_batch, &d.b_rows, &d.b_cols});
+    }
+    return std::nullopt;
   }
 
   /// The form when both operands lie in the best order: an error is about extents, or the result.

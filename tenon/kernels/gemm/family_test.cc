@@ -66,6 +66,29 @@ TEST(GemmFamily, PrefersRowMajorWhereThatSuffices) {
   EXPECT_EQ(moved->layouts[0], (Dims{2, 1, 0}));
 }
 
+TEST(GemmFamily, LaysMatricesThatLastAsVectorsMeetThemFastest) {
+  const auto family = MakeFamily();
+  const auto layout = [&](drivers::Problem p, size_t lasting) -> std::optional<Dims> {
+    p.lasting = lasting;
+    const auto offer = family->Match(p);
+    EXPECT_TRUE(offer.ok()) << offer.status().ToString();
+    EXPECT_FALSE(offer->layouts[1 - lasting].has_value());
+    return offer->layouts[lasting];
+  };
+  // Long sums along lanes want their terms side by side, chains their neighbours.
+  EXPECT_EQ(layout(Product(1, 64, 70), 1), (Dims{0, 1}));
+  EXPECT_EQ(layout(Product(70, 64, 1), 0), std::nullopt);
+  EXPECT_EQ(layout(Product(1, 63, 70), 1), std::nullopt);
+  EXPECT_EQ(layout(Product(70, 63, 1), 0), (Dims{0, 1}));
+  constexpr DType f64 = DType::kF64;
+  EXPECT_EQ(
+      layout(drivers::ProblemOf(kMatrices, {Dense(f64, {70, 64}), Dense(f64, {64, 1})}, {Dense(f64, {70, 1})}), 0),
+      (Dims{0, 1}));
+  EXPECT_EQ(layout(Product(2, 64, 70), 1), std::nullopt) << "two rows are no vector";
+  EXPECT_EQ(layout(Product(1, 4096, 4096), 1), std::nullopt) << "it comes from memory";
+  EXPECT_EQ(layout(Product(1, 64, 70), 0), std::nullopt) << "the vector";
+}
+
 TEST(GemmFamily, BatchesThatDoNotRunOnAreBroughtTogether) {
   const auto family = MakeFamily();
   // Five batch dims in reverse on the right: more than a product has.

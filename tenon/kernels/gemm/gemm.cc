@@ -135,6 +135,12 @@ bool IsFew(const Settled& p) {
   return p.kernel->dot_few != nullptr && !p.hooked.pack_a && !p.hooked.pack_b && IsMatrixWithFew(p.s);
 }
 
+// Whether it goes to RunColumns, as it stands.
+bool IsByColumns(const Settled& p) {
+  return p.kernel->dot_columns != nullptr && !p.hooked.pack_a && !p.hooked.pack_b && !p.hooked.a_places &&
+         !p.hooked.b_places && (p.hooked.in_chains || OrderOf(p.s) == GemmOrder::kChain) && IsVectorByColumns(p.s);
+}
+
 // Whether rows of C^T make better vectors. Hooks are laid out for one way, so their products go the way of C.
 bool RunsTransposed(const Settled& p) {
   constexpr double kMargin = 1.1;
@@ -157,12 +163,17 @@ Settled SettleWith(const GemmKernel& kernel, const GemmSignature& s, const GemmH
   if (s.k == 0) return p;
   NormaliseStrides(p.s);
   for (DType* type : {&p.s.a_type, &p.s.b_type, &p.s.c_type}) *type = SignedTwin(*type);
+  Settled turned = p;
+  Transpose(turned);
+  for (Settled* by_columns : {&p, &turned}) {
+    if (!IsByColumns(*by_columns)) continue;
+    by_columns->way = Way::kColumns;
+    return *by_columns;
+  }
   p.way = Way::kGemv;
   if ((s.m == 1 || s.n == 1) && p.kernel->dot_rows != nullptr && !hooked.in_chains) return p;
   const GemmPlaces* const places = hooked.a_places ? hooked.a_places.get() : hooked.b_places.get();
   if (places == nullptr) {
-    Settled turned = p;
-    Transpose(turned);
     for (Settled* few : {&p, &turned}) {
       if (!IsFew(*few)) continue;
       few->way = Way::kFew;
@@ -219,6 +230,8 @@ Status Run(const Settled& settled, GemmOperands operands, GemmHooks hooks, threa
     case Settled::Way::kEmptySum:
       FillEmptySum(p);
       return OkStatus();
+    case Settled::Way::kColumns:
+      return RunColumns(p);
     case Settled::Way::kGemv:
       return RunGemv(p);
     case Settled::Way::kFew:

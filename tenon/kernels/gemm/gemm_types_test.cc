@@ -333,6 +333,30 @@ TEST_P(GemmTypesTest, Blocks) {
   CheckF64(hooked, GetParam(), 1);
 }
 
+TEST_P(GemmTypesTest, VectorsByColumns) {
+  // Up to two blocks of vectors of every width with something left over, and several tasks.
+  for (int64_t columns : {2, 3, 7, 8, 9, 15, 16, 17, 24, 33, 47, 63, 64, 65, 71, 100, 127, 129, 143, 200}) {
+    for (int bits = 0; bits < 8; ++bits) {
+      const bool accumulate = (bits & 1) != 0, hooks = (bits & 2) != 0, in_c = (bits & 4) != 0;
+      for (const Case& t :
+           {Case{.m = 1, .n = columns, .k = 5, .c_turned = in_c, .batch = 2, .accumulate = accumulate, .hooks = hooks},
+            Case{.m = columns,
+                 .n = 1,
+                 .k = 9,
+                 .a_turned = true,
+                 .c_turned = in_c,
+                 .batch = 2,
+                 .accumulate = accumulate,
+                 .hooks = hooks}}) {
+        CheckF64(t, GetParam(), 1);
+        CheckWrapping(t, GetParam(), 1);
+      }
+    }
+  }
+  for (int threads : {1, 2}) CheckF64({.m = 1, .n = 1000, .k = 60, .batch = 3}, GetParam(), threads);
+  CheckF64({.m = 1, .n = 9000, .k = 3, .hooks = true}, GetParam(), 2);
+}
+
 TEST_P(GemmTypesTest, BitsDoNotDependOnThreads) {
   for (int threads : {1, 2, 8}) CheckAll({.m = 100, .n = 130, .k = 100}, threads);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/kernels/gemm/internal/costs.h"
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/problem.h"
 #include "tenon/kernels/scratch/scratch.h"
@@ -118,7 +119,6 @@ class Gemv {
 
   int64_t matrix_bytes() const { return rows_ * s_.k * static_cast<int64_t>(sizeof(float)); }
   Place place() const {
-    constexpr int64_t kCachedBytes = 16 << 20;
     const int64_t bytes = matrix_bytes() * s_.batch_count();
     return bytes <= kCloseBytes ? Place::kClose : bytes <= kCachedBytes ? Place::kCached : Place::kFar;
   }
@@ -267,8 +267,6 @@ class Gemv {
       for (int64_t q = 0; q < depth; ++q) to[i * depth + q] = from[i * row_stride + q * k_stride];
     }
   }
-
-  static constexpr int64_t kCloseBytes = 512 << 10;
 
   const Problem& p_;
   const GemmSignature& s_;

@@ -122,6 +122,20 @@ GemmOrder OrderOf(const GemmSignature& s) {
   return s.a_type == DType::kF32 && (s.m == 1 || s.n == 1) && s.k >= 64 ? GemmOrder::kLanes64 : GemmOrder::kChain;
 }
 
+BetterLaid BetterLaidOf(const GemmSignature& s, size_t operand) {
+  const bool of_a = operand == 0;
+  const int64_t rows = of_a ? s.m : s.n, others = of_a ? s.n : s.m;
+  const DType type = of_a ? s.a_type : s.b_type;
+  const int64_t inside = of_a ? s.a_col_stride : s.b_row_stride, outside = of_a ? s.a_row_stride : s.b_col_stride;
+  const int64_t bytes = rows * s.k * ByteWidth(type);
+  if (others != 1 || rows <= 1) return BetterLaid::kAsItIs;
+  if (OrderOf(s) == GemmOrder::kLanes64)
+    return inside == 1 || bytes > internal::kCachedBytes ? BetterLaid::kAsItIs : BetterLaid::kDepthInside;
+  // Narrower types are packed as tiles want them.
+  const bool by_columns = OrderOf(s) == GemmOrder::kChain && ByteWidth(type) >= 4 && bytes <= internal::kCloseBytes;
+  return by_columns && outside != 1 ? BetterLaid::kDepthOutside : BetterLaid::kAsItIs;
+}
+
 namespace internal {
 
 bool IsMatrixWithFew(const GemmSignature& s) {
@@ -156,6 +170,17 @@ bool TurnsRows(const GemmSignature& s) {
   return HasVectorKernel(s) && along && OrderOf(s) == GemmOrder::kChain;
 }
 
+// Whether a vector's chains run side by side, in the product or its transpose.
+bool GoesByColumns(const GemmSignature& s) {
+  GemmSignature turned = s;
+  std::swap(turned.m, turned.n);
+  std::swap(turned.a_type, turned.b_type);
+  turned.b_col_stride = s.a_row_stride;
+  turned.c_col_stride = s.c_row_stride;
+  return OrderOf(s) == GemmOrder::kChain && ByteWidth(s.a_type) >= 4 &&
+         (internal::IsVectorByColumns(s) || internal::IsVectorByColumns(turned));
+}
+
 constexpr double kFlopsPerCycle = 32;  // Of full tiles.
 
 // The product, or C^T = B^T A^T, where that is a matrix with few vectors.
@@ -183,7 +208,8 @@ double FlopsInTiles(const GemmSignature& s, double flops) {
   const double cols = static_cast<double>(s.n - rest) + (rest == 0                       ? 0
                                                          : rest <= 8 && s.n % 32 == rest ? kHalfPanel
                                                                                          : 16);
-  const double fill = HasVectorKernel(s) ? 1 : cols / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
+  const double fill =
+      HasVectorKernel(s) || GoesByColumns(s) ? 1 : cols / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
   const double per_word = s.a_type == DType::kF64                                                         ? 0.5
                           : s.a_type == DType::kS8                                                        ? 4
                           : s.a_type == DType::kU8 || s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2
@@ -210,12 +236,14 @@ GemmCost EstimateCost(const GemmSignature& s) {
 
 target::Work WorkOf(const GemmSignature& s) {
   constexpr double kCallCycles = 250;   // Cutting, packing of the first strip.
+  constexpr double kPlainCycles = 100;  // Where there is neither.
   constexpr double kVectorCycles = 75;  // kMatrixCycles of a vector, with fewer loops.
   const GemmCost cost = EstimateCost(s);
   target::Work work;
   work.launches = 1;
-  work.serial = kCallCycles + (HasVectorKernel(s) ? kVectorCycles : internal::kMatrixCycles) *
-                                  static_cast<double>(s.batch_count() - 1);
+  work.serial =
+      (GoesByColumns(s) ? kPlainCycles : kCallCycles) +
+      (HasVectorKernel(s) ? kVectorCycles : internal::kMatrixCycles) * static_cast<double>(s.batch_count() - 1);
   // Narrow types are packed as tiles want them, which for a vector is most of the work.
   constexpr double kPackCycles = 0.8, kPanelCols = 32;
   // Of a matrix both sides are: 100 products of 3 to 30 rows of 4 to 40 terms took 150 to 400 ns each.

@@ -73,6 +73,12 @@ enum class GemmOrder : uint8_t {
   kHalves,
 };
 GemmOrder OrderOf(const GemmSignature& s);
+/// How a matrix in caches better lies that is multiplied with a vector, where it does not lie so: with k's
+/// elements side by side, so that the lanes of a sum need not wait for one another, or with its rows or columns, so
+/// that chains run side by side.
+enum class BetterLaid : uint8_t { kAsItIs, kDepthInside, kDepthOutside };
+/// Of operand 0 (A) or 1 (B).
+BetterLaid BetterLaidOf(const GemmSignature& s, size_t operand);
 
 /// What a product costs, for those who decide about fusion, threads and inline execution.
 struct GemmCost {

@@ -4,6 +4,7 @@
 #include "tenon/kernels/gemm/internal/vec_avx2.h"
 // clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
+#include "tenon/kernels/gemm/internal/columns_inl.h"
 #include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
@@ -28,6 +29,7 @@ extern const GemmKernel gemm_f32_6x16_avx2 = {
     .micro_placed_b = MicroPlacedB<F32Ops, 6, 16>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<16>,
+    .dot_columns = DotColumns<F32Ops>,
     .dot_short = DotShortF32,
     .dot_whole = DotWholeF32,
     .dot_few = DotFewF32,

@@ -3,6 +3,7 @@
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_avx2.h"
 // clang-format off: the loops are templates over the vectors above.
+#include "tenon/kernels/gemm/internal/columns_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/f64_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
@@ -27,6 +28,7 @@ extern const GemmKernel gemm_f64_6x8_avx2 = {
     .micro_placed_b = MicroPlacedB<F64Ops, 6, 8>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<8>,
+    .dot_columns = DotColumns<F64Ops>,
 };
 
 extern const GemmKernel gemm_s32_6x16_avx2 = {
@@ -42,6 +44,7 @@ extern const GemmKernel gemm_s32_6x16_avx2 = {
     .wide_cols = WideCols<S32Ops>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<16>,
+    .dot_columns = DotColumns<S32Ops>,
 };
 
 extern const GemmKernel gemm_s8_6x16_avx2 = {

@@ -3,6 +3,7 @@
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_avx512.h"
 // clang-format off: the loops are templates over the vectors above.
+#include "tenon/kernels/gemm/internal/columns_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/f64_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
@@ -28,6 +29,7 @@ extern const GemmKernel gemm_f64_14x16_avx512 = {
     .micro_placed_b = MicroPlacedB<F64Ops, 14, 16>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<16>,
+    .dot_columns = DotColumns<F64Ops>,
 };
 
 extern const GemmKernel gemm_s32_14x32_avx512 = {
@@ -44,6 +46,7 @@ extern const GemmKernel gemm_s32_14x32_avx512 = {
     .wide_cols = WideCols<S32Ops>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<32>,
+    .dot_columns = DotColumns<S32Ops>,
 };
 
 extern const GemmKernel gemm_s8_14x32_avx512 = {

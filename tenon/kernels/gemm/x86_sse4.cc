@@ -4,6 +4,7 @@
 #include "tenon/kernels/gemm/internal/vec_sse4.h"
 // clang-format off: the loops are templates over the vectors above.
 #include "tenon/kernels/gemm/internal/bf16_inl.h"
+#include "tenon/kernels/gemm/internal/columns_inl.h"
 #include "tenon/kernels/gemm/internal/f16_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/gemv_f32_inl.h"
@@ -27,6 +28,7 @@ extern const GemmKernel gemm_f32_6x8_sse4 = {
     .wide_cols = WideCols<F32Ops>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<8>,
+    .dot_columns = DotColumns<F32Ops>,
     .dot_short = DotShortF32,
     .dot_whole = DotWholeF32,
     .dot_few = DotFewF32,

@@ -3,6 +3,7 @@
 #include "tenon/kernels/gemm/internal/kernel.h"
 #include "tenon/kernels/gemm/internal/vec_sse4.h"
 // clang-format off: the loops are templates over the vectors above.
+#include "tenon/kernels/gemm/internal/columns_inl.h"
 #include "tenon/kernels/gemm/internal/f32_inl.h"
 #include "tenon/kernels/gemm/internal/f64_inl.h"
 #include "tenon/kernels/gemm/internal/groups_inl.h"
@@ -26,6 +27,7 @@ extern const GemmKernel gemm_f64_6x4_sse4 = {
     .wide_cols = WideCols<F64Ops>,
     .pack_a = PackAF64,
     .pack_b = PackBF64<4>,
+    .dot_columns = DotColumns<F64Ops>,
 };
 
 extern const GemmKernel gemm_s32_6x8_sse4 = {
@@ -41,6 +43,7 @@ extern const GemmKernel gemm_s32_6x8_sse4 = {
     .wide_cols = WideCols<S32Ops>,
     .pack_a = PackAWords,
     .pack_b = PackBWords<8>,
+    .dot_columns = DotColumns<S32Ops>,
 };
 
 extern const GemmKernel gemm_s8_6x8_sse4 = {

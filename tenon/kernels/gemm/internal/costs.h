@@ -12,7 +12,14 @@ namespace tenon::kernels::internal {
 inline constexpr double kHalfPass = 0.625;
 /// Cycles to find a matrix of a batch and go through the loops around its tiles.
 inline constexpr double kMatrixCycles = 110;
+/// A matrix that a core's own caches hold, beside what else they do.
+inline constexpr int64_t kCloseBytes = 512 << 10;
+/// One that the caches of all hold.
+inline constexpr int64_t kCachedBytes = 16 << 20;
 
+/// Whether it is a vector, as it stands A, and a matrix in a core's caches whose columns are adjacent: RunColumns's
+/// where sums are chains.
+bool IsVectorByColumns(const GemmSignature& s);
 /// Whether it is a matrix, as it stands A, whose rows' elements are neighbours, and few vectors: RunFew's.
 bool IsMatrixWithFew(const GemmSignature& s);
 /// What that takes, from a near cache, in cycles, about: of all matrices of the batch.

@@ -89,6 +89,17 @@ enum class Place : uint8_t { kClose, kCached, kFar };
 
 enum class Extra : uint8_t { kNone, kBf16, kVnni, kAmx };
 
+/// c[j] = chain over p < k of x[p * x_stride] * b[p * k_stride + j], from 0 or, to `accumulate`, from c's element.
+struct ColumnsProduct {
+  const void* b;
+  int64_t k_stride;
+  const void* x;
+  int64_t x_stride;
+  int64_t k, columns;
+  bool accumulate;
+  void* c;
+};
+
 struct GemmKernel {
   const char* name;
   isa::IsaLevel level;
@@ -136,6 +147,8 @@ struct GemmKernel {
   void (*store_row)(const Word* sums, int64_t count, void* c, int64_t c_stride) = nullptr;
 
   // Products with a vector; null when there is no special path.
+  /// In the order GemmOrder::kChain, of a matrix in a near cache: rows of it are read in pieces.
+  void (*dot_columns)(const ColumnsProduct& product) = nullptr;
   /// y[r * y_stride] = chain over p < k of a[r * row_stride + p * k_stride] * x[p], from 0 or, to accumulate, from y's
   /// element. For k < kGemvLanes: GemmOrder::kChain.
   void (*dot_short)(const float* a, int64_t row_stride, int64_t k_stride, const float* x, int64_t k, int64_t rows,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What gemm.cc hands to the three drivers: verified, not empty, k > 0, and C's rows contiguous wherever possible.
+// What gemm.cc hands to the four drivers: verified, not empty, k > 0, and C's rows contiguous wherever possible.
 
 #include <cstdint>
 #include <vector>
@@ -38,7 +38,7 @@ struct Settled {
   GemmHookSet hooked;
   bool swapped = false;
   const GemmKernel* kernel = nullptr;
-  enum class Way { kNothing, kEmptySum, kGemv, kFew, kBlocked } way = Way::kNothing;
+  enum class Way { kNothing, kEmptySum, kColumns, kGemv, kFew, kBlocked } way = Way::kNothing;
   Cut cut;                     ///< kBlocked.
   std::vector<int64_t> depth;  ///< Of the operand with places: in words, in the order in which it is multiplied.
   /// Of an A whose next rows are fetched meanwhile: those that lie in another cache line. None: no A is.
@@ -77,6 +77,8 @@ double PassesOf(const Settled& p);
 Cut CutOf(const Settled& p);
 /// GemmOrder::kChain or kHalves. Requires m, n, k, batch >= 1, and the cut.
 Status RunBlocked(const Problem& p);
+/// GemmOrder::kChain. Requires IsVectorByColumns, k, batch >= 1, a kernel with dot_columns, and no hooks that pack.
+Status RunColumns(const Problem& p);
 /// GemmOrder::kLanes64, or kChain for k < 64. Requires m == 1 or n == 1, k, batch >= 1, and a kernel with dot_rows.
 Status RunGemv(const Problem& p);
 /// GemmOrder::kChain. Requires IsMatrixWithFew, batch >= 1, a kernel with dot_few, and no hooks that pack.
