@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenon/compiler/ir/kir_op.h"
+#include "tenon/compiler/ir/policy.h"
 
 namespace tenon::compiler {
 
@@ -236,5 +237,7 @@ class Progressions {
 std::optional<Progression> ProgressionOf(const Program& program, const GraphNode& loop, int64_t trips, Ref value) {
   return Progressions(program, loop, trips).Of(value);
 }
+
+bool RepaysCopies(int64_t trips) { return trips < 0 || trips >= policy::kLeastLastingTrips; }
 
 }  // namespace tenon::compiler

@@ -19,10 +19,9 @@ inline constexpr int64_t kMaxKnownTrips = int64_t{1} << 40;  // structural: a gu
 int64_t KnownTrips(const Program& program, const GraphNode& loop);
 /// The same when the carries start at other values than the node's operands: at init[i] of `outer`.
 int64_t KnownTrips(const Program& program, const GraphNode& loop, const Program& outer, std::span<const Ref> init);
-/// Whether a loop of so many trips, less than 0 for unknown, gains more by a matrix that lies as its products want it
-/// than a copy of that takes.
-inline constexpr int64_t kLeastLastingTrips = 32;
-inline bool RepaysCopies(int64_t trips) { return trips < 0 || trips >= kLeastLastingTrips; }
+/// Whether a loop of so many trips, less than 0 for unknown, repays copies of matrices that lie as its products want
+/// them.
+bool RepaysCopies(int64_t trips);
 
 /// first, first + step, first + 2 step ...: a number per trip.
 struct Progression {

@@ -34,7 +34,8 @@ void DotColumnsAt(const ColumnsProduct& p, int64_t column, typename Ops::Mask ma
 #pragma clang loop unroll(full)
     for (int v = 0; v < kVecs; ++v) {
       const Word* const from = b + v * kWords;
-      sums[v] = Ops::MulAdd(factor, kMasked && v == kVecs - 1 ? Ops::LoadFirstB(from, mask) : Ops::LoadB(from), sums[v]);
+      sums[v] =
+          Ops::MulAdd(factor, kMasked && v == kVecs - 1 ? Ops::LoadFirstB(from, mask) : Ops::LoadB(from), sums[v]);
     }
   }
 #pragma clang loop unroll(full)
