@@ -1,4 +1,5 @@
 """Vectors that loops multiply with matrices which stay: integrators of small networks, recurrent cells, power iterations, chains."""
+import ml_dtypes
 import numpy as np
 from by_value import Programs, Random
 
@@ -39,4 +40,9 @@ def programs(jax):
     add('markov_chain_f64', times(200, lambda p, t: t.T @ p), np.full(75, 1 / 75), (lambda t: t / t.sum(1, keepdims=True))(R.rand(75, 75)))
     add('until_it_stays', lambda y, w: lax.while_loop(lambda c: (c[1] > 1e-3) & (c[2] < 100), lambda c: (lambda z: (z, jnp.max(jnp.abs(z - c[0])), c[2] + 1))(.5 * jnp.tanh(c[0] @ w) + .1), (y, jnp.float32(1), 0)), f32(110), square(110))
     add('counts_of_paths', times(40, lambda p, a: p @ a), np.ones(66, np.int32), (R.rand(66, 66) < .02).astype(np.int32))
+    for name, dtype in (('f16', np.float16), ('bf16', ml_dtypes.bfloat16)):
+        for n in (40, 128, 300):
+            for rows in (1, 3, 8):
+                add(f'{name}_{rows}_rows_of_{n}', times(60, lambda y, w: jnp.tanh(y @ w)), f32(rows, n).astype(dtype), square(n).astype(dtype))
+            add(f'{name}_matrix_of_{n}_times_vector', times(60, lambda y, w: jnp.tanh(w @ y)), f32(n).astype(dtype), square(n).astype(dtype))
     return P

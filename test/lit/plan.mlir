@@ -154,6 +154,36 @@ module @turned_matrix {
 
 // -----
 
+// A matrix of narrow floats that a loop multiplies in every trip is widened before it, and packed in none.
+// CHECK: plan "widened_matrix" {
+// CHECK: slot {{.*}} temp {{.*}} f32[40,80]
+// CHECK: steps {
+// CHECK: kernel 0 {{.*}} params
+// CHECK: while {{.*}} trip 100
+// CHECK: body {
+// CHECK: driver "gemm"
+module @widened_matrix {
+  func.func @main(%w: tensor<40x80xf16>, %v: tensor<80x40xf16>, %x: tensor<40xf16>) -> tensor<40xf16> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %many = stablehlo.constant dense<100> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<40xf16>
+     cond {
+      %t = stablehlo.compare LT, %i, %many, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %y = stablehlo.dot_general %c, %w, contracting_dims = [0] x [0] : (tensor<40xf16>, tensor<40x80xf16>) -> tensor<80xf16>
+      %z = stablehlo.tanh %y : tensor<80xf16>
+      %n = stablehlo.dot_general %z, %v, contracting_dims = [0] x [0] : (tensor<80xf16>, tensor<80x40xf16>) -> tensor<40xf16>
+      %i1 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %i1, %n : tensor<i32>, tensor<40xf16>
+    }
+    return %r#1 : tensor<40xf16>
+  }
+}
+
+// -----
+
 // What a loop adds to a part of an array is added where it lies: the rest is neither read nor written, and no point asks
 // where it is.
 // CHECK: plan "leapfrog" {

@@ -108,6 +108,10 @@ inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
 /// behind.
 inline constexpr int64_t kMaxTripTerms = 32;
 inline constexpr double kPartedSteps = 3;
+/// A value whose chain is longer is not looked through for whether a loop changes it.
+inline constexpr size_t kMaxLastingNodes = 16;
+/// A matrix of narrow floats is widened for a loop if it then takes no more than this: others come from memory.
+inline constexpr int64_t kMaxWidenedBytes = int64_t{8} << 20;
 /// Lanes of one such sum meet while those of others do.
 inline constexpr double kTripLanesMeetCost = 60;
 /// A product with few columns whose columns are written out, with lanes along its rows, has so many rows, which is two

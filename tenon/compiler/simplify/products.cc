@@ -184,15 +184,51 @@ double Simplifier::ChainCost(Ref r) {
   return chain_costs_[r.node];
 }
 
+/// Whether the value is the same in many trips of the innermost loop around: computed from what is outside of it.
+bool Simplifier::Lasts(Ref r) const {
+  std::vector<NodeId> open = {r.node};
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i] < lasting_end_) continue;
+    const GraphNode& node = to_[open[i]];
+    const bool computed = KindOfOp(node.op) == OpKind::kElementwise || KindOfOp(node.op) == OpKind::kView;
+    if (node.op == OpCode::kConstant) continue;
+    if (!computed || open.size() > policy::kMaxLastingNodes) return false;
+    for (Ref in : node.in) {
+      if (std::ranges::find(open, in.node) == open.end()) open.push_back(in.node);
+    }
+  }
+  return lasting_end_ > 0;
+}
+
+/// Of a product with a matrix of narrow floats that lasts: what a driver does for it in f32, if that is less. The
+/// matrix is widened once then, before the loop, and packed in no trip.
+std::optional<target::Work> Simplifier::WorkOfWidened(const GraphNode& dot) {
+  const DType type = ShapeOf(dot.in[0]).dtype;
+  if (loops_ == 0 || !IsFloat(type) || DTypeBits(type) != 16 || ShapeOf(dot.in[1]).dtype != type) return std::nullopt;
+  const bool lasts[] = {Lasts(dot.in[0]), Lasts(dot.in[1])};
+  if (lasts[0] == lasts[1]) return std::nullopt;
+  const size_t matrix = lasts[0] ? 0 : 1;
+  if (2 * SizeBytes(ShapeOf(dot.in[matrix])) > policy::kMaxWidenedBytes) return std::nullopt;
+  GraphNode wide = dot;
+  for (Ref& r : wide.in) r = Converted(r, DType::kF32);
+  wide.out[0].dtype = DType::kF32;
+  const std::optional<target::Work> packed = outlook_.driver_work(to_, dot, matrix);
+  const std::optional<target::Work> plain = outlook_.driver_work(to_, wide, matrix);
+  const target::Target& machine = *target::StandardTarget();
+  const bool is_less = packed && plain && target::TimeNs(machine, *plain) < target::TimeNs(machine, *packed);
+  return is_less ? plain : std::nullopt;
+}
+
 /// Whether a kernel is through with the product, one of `terms` multiplications per element, before a driver is. What
 /// is written out sums in another order, so the choice is one of bits: both are reckoned for the standard target.
 bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   if (terms == 1) return true;  // Nothing meets: a driver has no advantage, and its result is read again.
   // A matrix that a loop reads in many trips is brought into the driver's layout before it.
   const std::optional<ProductOfVector> in_loop = loops_ > 0 ? ProductOfVectorIn(to_, dot) : std::nullopt;
-  const bool lasts = in_loop && dot.in[in_loop->matrix].node < lasting_end_;
-  const std::optional<target::Work> driver =
+  const bool lasts = in_loop && Lasts(dot.in[in_loop->matrix]);
+  std::optional<target::Work> driver =
       outlook_.driver_work(to_, dot, lasts ? std::optional(in_loop->matrix) : std::nullopt);
+  if (const std::optional<target::Work> widened = WorkOfWidened(dot)) driver = widened;
   if (!driver) return !outlook_.product_kernel(to_, dot);
   const target::Target& machine = *target::StandardTarget();
   const Shape& result = dot.shape();
@@ -208,7 +244,7 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   for (size_t i = result.rank(); along == 1 && i-- > 0;) along = result.dims[i];
   // In a loop a call parts steps of a trip that are one native loop without it, if all that they do fits a kernel.
   const std::optional<ProductOfVector> of_vector = terms <= policy::kMaxTripTerms ? in_loop : std::nullopt;
-  const bool in_trip = of_vector && ChainCost(dot.in[of_vector->matrix]) == 0;
+  const bool in_trip = of_vector && (lasts || ChainCost(dot.in[of_vector->matrix]) == 0);
   if (in_trip) called.launches += policy::kPartedSteps;
   // Short sums are chains in the lanes of neighbouring results, longer ones run along lanes that then meet.
   const bool is_short = terms <= numerics().written_out_reduce || (in_trip && of_vector->columns);
@@ -246,16 +282,18 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
     } else {
       computed.bytes_cached += bytes;
     }
-    const double chain = ChainCost(in) * width * Unfilled(is_short ? along : terms);
+    const bool is_outside = in.node < lasting_end_;
+    const double chain = is_outside ? 0 : ChainCost(in) * width * Unfilled(is_short ? along : terms);
     if (chain == 0) continue;
-    // For a driver it is stored; for a kernel too, unless it takes less to compute it for every term.
+    // For a driver it is stored, once where it lasts; for a kernel too, unless it takes less to compute it for every
+    // term.
     const auto store = [&](target::Work work) {
       work.ops += static_cast<double>(NumElements(shape.dims)) * chain;
       work.launches += 1;
       work.bytes_cached += 2 * bytes;
       return work;
     };
-    called = store(called);
+    if (!lasts || side != in_loop->matrix) called = store(called);
     const target::Work before = computed;
     computed.ops += points * depth * chain;
     if (const target::Work kept = store(before); target::TimeNs(machine, kept) < target::TimeNs(machine, computed))
@@ -271,7 +309,6 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
       all([](DType type) { return type == DType::kPred || (IsInteger(type) && DTypeBits(type) <= 32); });
   const bool floats = all([](DType type) { return IsFloat(type) && DTypeBits(type) <= 32; });
   const bool exotic = result == DType::kPred || a != b || DTypeBits(result) < 16 || DTypeBits(a) < 16;
-  if (a == b && a == result && (!exotic || IsComplex(a)) && !integers) return std::nullopt;
   const auto made_of = [&](DType operands, DType sums) {
     GraphNode product = node;
     product.origin = nullptr;
@@ -280,6 +317,8 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     return product;
   };
   const auto product_of = [&](DType operands, DType sums) { return Converted(Emit(made_of(operands, sums)), result); };
+  if (node.op == OpCode::kDot && WorkOfWidened(node)) return product_of(DType::kF32, DType::kF32);
+  if (a == b && a == result && (!exotic || IsComplex(a)) && !integers) return std::nullopt;
   // Many small products of narrow integers take longer to pack than to multiply as they are in s32.
   const auto is_faster_wide = [&](const std::optional<target::Work>& packed) {
     if (!integers || node.op != OpCode::kDot || node.attrs<DotAttrs>().lhs_batching_dimensions.empty()) return false;

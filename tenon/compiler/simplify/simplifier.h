@@ -127,6 +127,8 @@ class Simplifier {
   double CostInRows(const GraphNode& dot, int64_t terms) const;
   /// What an element of the value costs where a kernel computes it from memory, all that it is made of counted.
   double ChainCost(Ref r);
+  bool Lasts(Ref r) const;
+  std::optional<target::Work> WorkOfWidened(const GraphNode& dot);
   bool WritesOut(const GraphNode& dot, int64_t terms);
   std::optional<Ref> WriteOutWeightGradient(const GraphNode& node);
 

@@ -119,6 +119,7 @@ class Gemv {
 
   int64_t matrix_bytes() const { return rows_ * s_.k * static_cast<int64_t>(sizeof(float)); }
   Place place() const {
+    constexpr int64_t kCachedBytes = 16 << 20;
     const int64_t bytes = matrix_bytes() * s_.batch_count();
     return bytes <= kCloseBytes ? Place::kClose : bytes <= kCachedBytes ? Place::kCached : Place::kFar;
   }

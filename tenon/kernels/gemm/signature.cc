@@ -127,10 +127,12 @@ BetterLaid BetterLaidOf(const GemmSignature& s, size_t operand) {
   const int64_t rows = of_a ? s.m : s.n, others = of_a ? s.n : s.m;
   const DType type = of_a ? s.a_type : s.b_type;
   const int64_t inside = of_a ? s.a_col_stride : s.b_row_stride, outside = of_a ? s.a_row_stride : s.b_col_stride;
+  // Of what comes from memory the order matters little, and a copy takes as much again.
+  constexpr int64_t kMostBytes = 8 << 20;
   const int64_t bytes = rows * s.k * ByteWidth(type);
   if (others != 1 || rows <= 1) return BetterLaid::kAsItIs;
   if (OrderOf(s) == GemmOrder::kLanes64)
-    return inside == 1 || bytes > internal::kCachedBytes ? BetterLaid::kAsItIs : BetterLaid::kDepthInside;
+    return inside == 1 || bytes > kMostBytes ? BetterLaid::kAsItIs : BetterLaid::kDepthInside;
   // Narrower types are packed as tiles want them.
   const bool by_columns = OrderOf(s) == GemmOrder::kChain && ByteWidth(type) >= 4 && bytes <= internal::kCloseBytes;
   return by_columns && outside != 1 ? BetterLaid::kDepthOutside : BetterLaid::kAsItIs;

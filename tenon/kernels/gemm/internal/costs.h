@@ -14,8 +14,6 @@ inline constexpr double kHalfPass = 0.625;
 inline constexpr double kMatrixCycles = 110;
 /// A matrix that a core's own caches hold, beside what else they do.
 inline constexpr int64_t kCloseBytes = 512 << 10;
-/// One that the caches of all hold.
-inline constexpr int64_t kCachedBytes = 16 << 20;
 
 /// Whether it is a vector, as it stands A, and a matrix in a core's caches whose columns are adjacent: RunColumns's
 /// where sums are chains.
