@@ -149,10 +149,11 @@ Status CodegenSession::MakeMachine() {
   options.EnableFastISel = false;
   options.ExceptionModel = llvm::ExceptionHandling::None;
   const std::string_view cpu = isa::LlvmCpu(isa_);
-  const std::string_view features = isa::LlvmFeatures(isa_);
-  machine_.reset(target->createTargetMachine(
-      triple, llvm::StringRef(cpu.data(), cpu.size()), llvm::StringRef(features.data(), features.size()), options,
-      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  std::string features(isa::LlvmFeatures(isa_));
+  if (isa::ExtrasFor(isa_).avx512_bf16) features += features.empty() ? "+avx512bf16" : ",+avx512bf16";
+  machine_.reset(target->createTargetMachine(triple, llvm::StringRef(cpu.data(), cpu.size()), features, options,
+                                             llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
+                                             /*JIT=*/true));
   if (machine_ == nullptr) return Internal("LLVM made no x86-64 target machine");
   if (machine_->createDataLayout().getStringRepresentation() != kDataLayout)
     return Internal("LLVM lays data out in another way than kernels are emitted for");

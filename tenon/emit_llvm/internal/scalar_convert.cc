@@ -11,20 +11,29 @@ namespace tenon::emit_llvm {
 using llvm::Value;
 
 Value* ScalarLowering::RoundTo(DType type, Value* x) {
-  if (type == DType::kBF16) {
-    Value* bits = b_.CreateShl(b_.CreateZExt(Bf16Bits(x), IntOf(x, 32)), 16);
-    return b_.CreateBitCast(bits, x->getType());
-  }
-  return Widened(type, type == DType::kF16 ? F16Bits(x) : F8Bits(type, x));
+  return Widened(type, type == DType::kBF16 ? Bf16Bits(x) : type == DType::kF16 ? F16Bits(x) : F8Bits(type, x));
 }
 
 Value* ScalarLowering::Widened(DType type, Value* bits) {
-  Value* wide = type == DType::kF16 ? F16FromBits(bits) : F8FromBits(type, bits);
+  Value* wide = type == DType::kBF16  ? Bf16FromBits(bits)
+                : type == DType::kF16 ? F16FromBits(bits)
+                                      : F8FromBits(type, bits);
   bits_[{type, wide}] = bits;
   return wide;
 }
 
+Value* ScalarLowering::Bf16FromBits(Value* bits) {
+  return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(bits, IntOf(bits, 32)), 16), Shaped(b_.getFloatTy(), bits));
+}
+
+Value* ScalarLowering::UpperHalf(Value* x) {
+  return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(x, IntOf(x, 32)), 16), IntOf(x, 16));
+}
+
 Value* ScalarLowering::Bf16Bits(Value* x) {
+  // That of the machine flushes subnormals, in any mode: arithmetic did so before, and nothing else is rounded.
+  if (rounds_to_bf16_ && LanesOf(x) > 1)
+    return b_.CreateBitCast(b_.CreateFPTrunc(x, Shaped(b_.getBFloatTy(), x)), IntOf(x, 16));
   Value* bits = b_.CreateBitCast(x, IntOf(x, 32));
   Value* odd = b_.CreateAnd(b_.CreateLShr(bits, 16), Int(bits, 1));
   Value* rounded = b_.CreateLShr(b_.CreateAdd(bits, b_.CreateAdd(odd, Int(bits, 0x7fff))), 16);

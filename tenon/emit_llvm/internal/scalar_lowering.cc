@@ -110,22 +110,15 @@ Value* ScalarLowering::Splat(Value* scalar, unsigned lanes) {
 
 Value* ScalarLowering::FromMemory(DType type, Value* memory) {
   if (type == DType::kPred) return b_.CreateICmpNE(memory, Int(memory, 0));
-  if (type == DType::kBF16) {
-    Value* wide = b_.CreateShl(b_.CreateZExt(memory, IntOf(memory, 32)), 16);
-    return b_.CreateBitCast(wide, Shaped(b_.getFloatTy(), memory));
-  }
   if (!IsNarrowFloat(type)) return memory;
   return Widened(type, memory);
 }
 
 Value* ScalarLowering::ToMemory(DType type, Value* value) {
   if (type == DType::kPred) return b_.CreateZExt(value, IntOf(value, 8));
-  if (type == DType::kBF16) {
-    Value* bits = b_.CreateBitCast(value, IntOf(value, 32));
-    return b_.CreateTrunc(b_.CreateLShr(bits, 16), IntOf(value, 16));
-  }
   if (!IsNarrowFloat(type)) return value;
   if (Value* bits = KnownBits(type, value)) return bits;
+  if (type == DType::kBF16) return UpperHalf(value);
   return type == DType::kF16 ? F16Bits(value) : F8Bits(type, value);
 }
 
@@ -149,7 +142,7 @@ Value* ScalarLowering::KnownBits(DType type, Value* value) {
       if (!loses) bits = llvm::ConstantInt::get(IntOf(value, 16), half.bitcastToAPInt());
     }
   } else if (llvm::isa<llvm::Constant>(value) && type != DType::kF16) {
-    bits = llvm::dyn_cast<llvm::Constant>(F8Bits(type, value));
+    bits = llvm::dyn_cast<llvm::Constant>(type == DType::kBF16 ? UpperHalf(value) : F8Bits(type, value));
   }
   return bits_[{type, value}] = bits;
 }

@@ -17,7 +17,8 @@ namespace tenon::emit_llvm {
 /// i8, narrow floats are their bits.
 class ScalarLowering {
  public:
-  ScalarLowering(llvm::IRBuilder<>* builder, isa::IsaLevel isa) : b_(*builder), isa_(isa) {}
+  ScalarLowering(llvm::IRBuilder<>* builder, isa::IsaLevel isa)
+      : b_(*builder), isa_(isa), rounds_to_bf16_(isa::ExtrasFor(isa).avx512_bf16) {}
 
   static unsigned LanesOf(llvm::Value* v);
   llvm::Type* RegisterType(DType type, unsigned lanes);
@@ -80,6 +81,9 @@ class ScalarLowering {
   llvm::Value* Widened(DType type, llvm::Value* bits);
 
   llvm::Value* Bf16Bits(llvm::Value* x);
+  llvm::Value* Bf16FromBits(llvm::Value* bits);
+  /// Of f32 values that bf16 can hold.
+  llvm::Value* UpperHalf(llvm::Value* x);
   llvm::Value* F16Bits(llvm::Value* x);
   llvm::Value* F16FromBits(llvm::Value* bits);
   llvm::Value* F8Bits(DType type, llvm::Value* x);
@@ -91,6 +95,7 @@ class ScalarLowering {
 
   llvm::IRBuilder<>& b_;
   isa::IsaLevel isa_;
+  bool rounds_to_bf16_;  ///< There is an instruction for it.
   Status status_;
   llvm::DenseMap<std::pair<DType, llvm::Value*>, llvm::Value*> bits_;  ///< KnownBits found, or null.
 };

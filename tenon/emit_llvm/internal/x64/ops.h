@@ -65,7 +65,7 @@ constexpr Op kVmovdFromVec = Evex(1, 1, 0, 0x7e), kVmovqFromVec = Evex(1, 1, 1, 
 constexpr Op kMulx = Vex(2, 3, 1, 0xf6);
 constexpr Op kShlx = Vex(2, 1, 1, 0xf7), kShrx = Vex(2, 3, 1, 0xf7), kSarx = Vex(2, 2, 1, 0xf7);
 
-constexpr Op kFromHalf = Evex(2, 1, 0, 0x13), kToHalf = Evex(3, 1, 0, 0x1d);
+constexpr Op kFromHalf = Evex(2, 1, 0, 0x13), kToHalf = Evex(3, 1, 0, 0x1d), kToBf16 = Evex(2, 2, 0, 0x72);
 
 constexpr Op kMov = Legacy(0, 0, 1, 0x8b), kMovStore = Legacy(0, 0, 1, 0x89), kMov32 = Legacy(0, 0, 0, 0x8b),
              kMovStore32 = Legacy(0, 0, 0, 0x89);

@@ -161,8 +161,8 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
     s.kind = Shape::Kind::kVector;
     s.is_float = element->isFloatTy() || element->isDoubleTy();
     s.bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
-    // Half-precision numbers are only ever converted: to the registers they are 16 bits.
-    const bool known = s.is_float || element->isPointerTy() || element->isHalfTy() ||
+    // Floats of 16 bits are only ever converted: to the registers they are integers.
+    const bool known = s.is_float || element->isPointerTy() || element->is16bitFPTy() ||
                        (element->isIntegerTy() && (s.bits == 8 || s.bits == 16 || s.bits == 32 || s.bits == 64));
     if (!known) Fail();
     const unsigned total = s.lanes * s.bits;
@@ -186,7 +186,7 @@ Selector::Shape Selector::ShapeOf(const llvm::Type* type) {
     s.bits = 64;
     return s;
   }
-  if (type->isHalfTy()) {
+  if (type->is16bitFPTy()) {
     s.bits = 16;
     return s;
   }

@@ -186,7 +186,7 @@ bool Selector::VisitCastAvx2(const llvm::CastInst& inst, const Shape& from, cons
       for (const Reg r : x) {
         made.push_back(New(RegClass::kVec));
         if (to_half) {
-          ToHalf(made.back(), r, from.len);
+          NarrowFloats(made.back(), r, from.len, *inst.getType());
         } else {
           RmTo(made.back(), op::Evex(1, 1, 1, inst.getOpcode() == Instruction::FPToSI ? 0xe6 : 0x5a), from.len, r,
                from.part_bytes());

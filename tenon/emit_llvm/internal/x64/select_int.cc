@@ -637,14 +637,14 @@ void Selector::VisitCast(const llvm::CastInst& inst) {
          .rm = x});
     return;
   }
-  if (from.kind == K::kScalarFloat && to.kind == K::kInt && opcode == Instruction::FPTrunc) {  // to half
+  if (from.kind == K::kScalarFloat && to.kind == K::kInt && opcode == Instruction::FPTrunc) {  // to 16 bits
     if (from.wide()) {
       Fail();
       return;
     }
-    const Reg half = New(RegClass::kVec);
-    ToHalf(half, One(v), 0);
-    Add({.op = op::kVmovdFromVec, .def = Slot::kRm, .reg = half, .rm = Result(inst)[0]});
+    const Reg narrow = New(RegClass::kVec);
+    NarrowFloats(narrow, One(v), 0, *inst.getType());
+    Add({.op = op::kVmovdFromVec, .def = Slot::kRm, .reg = narrow, .rm = Result(inst)[0]});
     return;
   }
   if (from.kind == K::kVector && to.kind == K::kMask && opcode == Instruction::Trunc) return TruncateToMask(inst, from);

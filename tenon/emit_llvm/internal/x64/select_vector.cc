@@ -680,11 +680,12 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     return;
   }
   if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 && to.parts == 1 && from.parts <= 2) {
-    if (from.parts == 1) return ToHalf(Result(inst)[0], x[0], from.len);
+    const auto narrow = [&](Reg result, Reg r) { NarrowFloats(result, r, from.len, *inst.getType()); };
+    if (from.parts == 1) return narrow(Result(inst)[0], x[0]);
     const Reg low = New(RegClass::kVec);
     const Reg high = New(RegClass::kVec);
-    ToHalf(low, x[0], from.len);
-    ToHalf(high, x[1], from.len);
+    narrow(low, x[0]);
+    narrow(high, x[1]);
     return JoinHalves(Result(inst)[0], to.len, low, high);
   }
   if (opcode == Instruction::Trunc && from.bits > to.bits && to.parts == 1 && from.parts <= 2) {
@@ -711,7 +712,8 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
   Fail();
 }
 
-void Selector::ToHalf(Reg to, Reg from, uint8_t len) {
+void Selector::NarrowFloats(Reg to, Reg from, uint8_t len, const llvm::Type& type) {
+  if (type.getScalarType()->isBFloatTy()) return RmTo(to, op::kToBf16, len, from, 16u << len);
   // Rounded as the mode says, which is to the nearest.
   Inst m{.op = op::kToHalf,
          .len = len,

@@ -244,7 +244,7 @@ class Selector {
   void VisitVectorCompare(const llvm::CmpInst& cmp, const Shape& shape);
   void MultiplyBytes(Reg to, const Shape& shape, Reg a, Reg b);
   void ShiftImmediate(Reg to, const Shape& shape, unsigned opcode, Reg x, unsigned by);
-  void ToHalf(Reg to, Reg from, uint8_t len);
+  void NarrowFloats(Reg to, Reg from, uint8_t len, const llvm::Type& type);
   /// to = high : low, which have half of the length each.
   void JoinHalves(Reg to, uint8_t len, Reg low, Reg high);
   void VisitNeg(const llvm::UnaryOperator& op, const Shape& shape);
