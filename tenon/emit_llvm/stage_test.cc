@@ -1263,6 +1263,36 @@ TEST_P(Stages, ShortDimsChangePlaces) {
   }
 }
 
+// Every element of rows that are longer than a vector, with rows in lanes.
+TEST_P(Stages, RowsLongerThanVectorsAreTakenApart) {
+  for (DType type : {f32, DType::kF64, DType::kBF16, DType::kS32, DType::kS16}) {
+    for (const int64_t length : {5, 9, 11, 17, 19, 23, 31, 33, 37, 61}) {
+      for (const int64_t rows : {1, 7, 16, 53}) {
+        KernelBuilder b;
+        const DimId i = b.AddDim(Size::Of(rows));
+        const Buf x = b.AddDense(BufKind::kArg, type, {rows, length}),
+                  out = b.AddDense(BufKind::kOut, type, {rows, length});
+        const auto element = [](int64_t c) {
+          Axis axis;
+          axis.offset = Size::Of(c);
+          return axis;
+        };
+        std::vector<Val> read;
+        for (int64_t c = 0; c < length; ++c) read.push_back(b.Read(x, {At(i), element(c)}));
+        Stage s;
+        s.dims = {i};
+        for (size_t c = 0; c < read.size(); ++c) {
+          s.stores.push_back(
+              Put(out, {At(i), element(static_cast<int64_t>(c))}, b.Add(read[c], read[(c + 1) % read.size()])));
+        }
+        b.AddStage(s);
+        b.kernel().split = {1, Size::Of(16)};
+        Expect(b.Finish(), {.misalign_bytes = 8});
+      }
+    }
+  }
+}
+
 TEST_P(Stages, PartsOfElementsChangePlacesWithLanes) {
   for (DType type : {DType::kC64, DType::kC128, f32, DType::kF64, DType::kS16, DType::kU8}) {
     for (const auto& [rows, columns] :

@@ -46,6 +46,9 @@ inline double StridedMove(int bytes, int lanes, int vector_bytes) {
 /// Vectors of `lanes` that hold, at each of `lanes` points `stride` elements apart, `components` of the elements in
 /// between: whole vectors are moved, and as many shuffles as it takes bring each component into its own.
 double InterleavedMove(int lanes, int stride, int components);
+/// Whether that takes least row by row: each point's elements are moved as vectors of their own, from where they begin,
+/// and as many points as there are lanes change places with as many components.
+bool MovesByRows(int lanes, int stride, int components);
 
 /// A vector of a square tile that lies the other way round: as many of them as lanes are moved whole, and change places
 /// in as many rounds of shuffles as the number of lanes has bits.

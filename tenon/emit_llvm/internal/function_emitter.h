@@ -224,6 +224,12 @@ class FunctionEmitter {
   std::vector<Value*> RunNetwork(const LaneNetwork& network, std::vector<Value*> vectors);
   /// Reads what lies beside one another along another dim together, and sets the value of all of it.
   bool EmitGroupRead(kir::Val v, unsigned copy);
+  /// Components of rows of `stride` elements, at least as many as the vector's, that begin at `base`: those of each
+  /// point are moved as vectors of their own. `points`: how many there are of as many as lanes; null for all.
+  std::vector<llvm::Value*> LoadRows(llvm::Type* vector, llvm::Value* base, int stride, llvm::Value* points);
+  void StoreRows(const std::vector<llvm::Value*>& components, llvm::Value* base, llvm::Value* points);
+  /// All lanes, or none where there is no such row.
+  llvm::Value* RowExists(llvm::Value* points, int row, int lanes);
   /// The same for stores from `first` on: how many it has written.
   size_t EmitGroupStore(const std::vector<const kir::Store*>& stores, size_t first, unsigned copy);
   /// Keeps instruction selection from looking through a whole network of shuffles at once, whose cost explodes.

@@ -121,6 +121,63 @@ bool FunctionEmitter::IsGroupAccess(const Access& access) const {
   });
 }
 
+Value* FunctionEmitter::RowExists(Value* points, int row, int lanes) {
+  return FirstLanes(b_.CreateMul(b_.CreateSub(points, I64(row)), I64(lanes)), lanes);
+}
+
+std::vector<Value*> FunctionEmitter::LoadRows(llvm::Type* vector, Value* base, int stride, Value* points) {
+  const auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector)->getNumElements());
+  const int64_t bytes = vector->getScalarSizeInBits() / 8;
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  std::vector<Value*> components;
+  while (static_cast<int>(components.size()) < stride) {
+    // The last components are those at the end of a vector that ends with the row.
+    const auto next = static_cast<int>(components.size());
+    const int first = std::min(next, stride - lanes);
+    std::vector<Value*> rows;
+    for (int row = 0; row < lanes; ++row) {
+      Value* pointer = b_.CreateGEP(b_.getInt8Ty(), base, I64((int64_t{row} * stride + first) * bytes));
+      rows.push_back(points == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(vector, pointer, align))
+                                       : b_.CreateMaskedLoad(vector, pointer, align, RowExists(points, row, lanes),
+                                                             llvm::Constant::getNullValue(vector)));
+    }
+    std::vector<int> wanted(static_cast<size_t>(first + lanes - next));
+    std::iota(wanted.begin(), wanted.end(), next - first);
+    for (Value* v : RunNetwork(Deinterleave(lanes, lanes, wanted, true), std::move(rows))) components.push_back(v);
+  }
+  return components;
+}
+
+void FunctionEmitter::StoreRows(const std::vector<Value*>& components, Value* base, Value* points) {
+  const auto* const vector = llvm::cast<llvm::FixedVectorType>(components[0]->getType());
+  const auto lanes = static_cast<int>(vector->getNumElements()), stride = static_cast<int>(components.size());
+  const int64_t bytes = vector->getScalarSizeInBits() / 8;
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  for (int next = 0, width = lanes; next < stride; next += width) {
+    // The last components with some before them, as many as together are a power of two.
+    while (width / 2 >= stride - next) width /= 2;
+    const int first = std::min(next, stride - width);
+    std::vector<Value*> columns(components.begin() + first, components.begin() + first + width);
+    const std::vector<Value*> rows = RunNetwork(Interleave(lanes, width), std::move(columns));
+    for (int row = 0; row < lanes; ++row) {
+      Value* const whole = rows[static_cast<size_t>(row * width / lanes)];
+      Value* pointer = b_.CreateGEP(b_.getInt8Ty(), base, I64((int64_t{row} * stride + first) * bytes));
+      const auto store = [&] {
+        Value* const elements =
+            width == 1 ? b_.CreateExtractElement(whole, row) : PartOf(whole, row * width % lanes, width);
+        b_.CreateAlignedStore(elements, pointer, align);
+      };
+      if (points == nullptr) {
+        store();
+      } else if (width == lanes) {
+        b_.CreateMaskedStore(whole, pointer, align, RowExists(points, row, lanes));
+      } else {
+        If(b_.CreateICmpSGT(points, I64(row)), nullptr, store);
+      }
+    }
+  }
+}
+
 bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
   const DType type = PartType(k_.buffers[k_.reads[k_.nodes[v].attr].buf].type);
   if (!GroupsMove(static_cast<unsigned>(ByteWidth(type))) || needed_now_ == nullptr) return false;
@@ -151,6 +208,8 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     if (!GroupPays(group, lanes)) return false;
     const int64_t bytes = ByteWidth(type);
     const int span = components.back();
+    const bool by_rows =
+        !group.down && target::MovesByRows(lanes, static_cast<int>(group.stride), static_cast<int>(components.size()));
     const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
     const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
     const kir::Node& lowest_read = k_.nodes[nodes[group.members[0]]];
@@ -161,6 +220,12 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
       const int64_t lowest = group.down ? -int64_t{lane + lanes - 1} : lane;
       Value* base = b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(lowest * group.stride * bytes));
+      if (by_rows) {
+        Value* const points = lanes_.mask == nullptr ? nullptr : b_.CreateSub(lanes_.count, I64(lane));
+        const std::vector<Value*> outputs = LoadRows(vector, base, static_cast<int>(group.stride), points);
+        for (size_t c = 0; c < outputs.size(); ++c) parts[c].push_back(outputs[c]);
+        continue;
+      }
       Value* first = nullptr;  // Of the elements that exist, where those in front do not.
       Value* end = nullptr;    // Behind them, where some do not exist.
       if (lanes_.mask != nullptr) {
@@ -242,6 +307,11 @@ size_t FunctionEmitter::EmitGroupStore(const std::vector<const kir::Store*>& sto
   for (int lane = 0; lane < static_cast<int>(lanes_.lanes); lane += lanes) {
     std::vector<Value*> vectors;
     for (Value* v : values) vectors.push_back(PartOf(v, lane, lanes));
+    if (target::MovesByRows(lanes, static_cast<int>(group.stride), static_cast<int>(vectors.size()))) {
+      StoreRows(vectors, b_.CreateGEP(b_.getInt8Ty(), place.pointer, I64(lane * group.stride * bytes)),
+                lanes_.mask == nullptr ? nullptr : b_.CreateSub(lanes_.count, I64(lane)));
+      continue;
+    }
     const LaneNetwork network = Shortcut(Interleave(lanes, static_cast<int>(group.stride)), lanes, vectors);
     const std::vector<Value*> outputs = RunNetwork(network, std::move(vectors));
     Value* left = lanes_.mask == nullptr ? nullptr : b_.CreateMul(lanes_.count, I64(group.stride));
