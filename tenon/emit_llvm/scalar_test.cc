@@ -1,10 +1,14 @@
 // Every operation on every type, at every level, against KIR's evaluator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tenon/emit_llvm/emit.h"
 #include "tenon/emit_llvm/testing/run.h"
@@ -384,6 +388,58 @@ TEST_P(Scalar, DivisionByConstants) {
       p.Out(p.b.Binary(Op::kRem, p.b.Sub(near, p.b.Const(type, int64_t{1})), d));
       Expect(p.Finish(), std::string(DTypeName(type)) + " by " + std::to_string(divisor));
     }
+  }
+}
+
+/// Whole numbers of 24 bits whose quotients by `divisor` come closest to the middle between two floats.
+std::vector<uint64_t> NearMiddles(float divisor) {
+  int exponent;
+  const auto d = static_cast<uint64_t>(std::ldexp(std::frexp(divisor, &exponent), 24));
+  std::vector<std::pair<uint64_t, uint64_t>> closest;  // How far, and the number.
+  for (uint64_t x = 1 << 23; x < 1 << 24; ++x) {
+    // Twice the quotient's last place and a half is odd there.
+    const uint64_t rest = (x << (x >= d ? 24 : 25)) % (2 * d), off = rest > d ? rest - d : d - rest;
+    if (off < 64) closest.emplace_back(off, x);
+  }
+  std::sort(closest.begin(), closest.end());
+  std::vector<uint64_t> numbers;
+  for (const auto& [off, x] : closest) numbers.push_back(x);
+  return numbers;
+}
+
+// What is known not to be near zero is divided by products, where these give each quotient's bits.
+TEST_P(Scalar, QuotientsByConstants) {
+  // By the sixth and the seventh, products alone are wrong for one mantissa each.
+  for (const float divisor :
+       {255.0f, 0.22f, 127.5f, -0.23f, 3.0f, 0x1.6cf3e6p+0f, 0x1.b8116cp-1f, 0.25f, 1e6f, 1e-9f, 0x1p60f}) {
+    const std::vector<uint64_t> numbers = NearMiddles(std::abs(divisor));
+    Pointwise p(DType::kS32, 2000);
+    KernelBuilder& b = p.b;
+    for (DType type : {DType::kF32, DType::kF64}) {
+      const auto number = [&](double x) {
+        const auto narrow = std::bit_cast<uint32_t>(static_cast<float>(x));
+        return b.ConstBits(type, type == DType::kF32 ? narrow : std::bit_cast<uint64_t>(x));
+      };
+      const Val d = number(divisor), x = b.Convert(type, p.x);
+      const Val quotient = b.Div(x, d);
+      p.Out(quotient);
+      p.Out(b.Div(b.Sub(quotient, number(0.45)), d));
+      p.Out(b.Div(b.Neg(x), d));
+      // Too near to zero.
+      p.Out(b.Div(b.Mul(x, number(0x1p-100)), d));
+      p.Out(b.Div(b.Mul(b.Mul(x, number(0x1p-60)), number(0x1p-60)), d));
+      // Where infinity and NaN come in.
+      p.Out(b.Div(b.Convert(type, b.Bitcast(DType::kF32, p.x)), d));
+      p.Out(b.Div(b.Mul(x, number(0x1p100)), d));
+      p.Out(b.Div(b.Mul(b.Mul(x, number(0x1p100)), number(0x1p100)), d));
+    }
+    testing::RunOptions options;
+    options.fill = [&](Buf, int64_t index, uint64_t* bits) {
+      const auto at = static_cast<size_t>(index);
+      if (at < numbers.size()) *bits = numbers[at];
+      return at < numbers.size();
+    };
+    Expect(p.Finish(), std::to_string(divisor), options);
   }
 }
 

@@ -48,3 +48,37 @@ module @bytes_turned {
     return %y : tensor<3x60x5x40xui8>
   }
 }
+
+// -----
+
+// Whole numbers, and what is made of them without coming close to zero, are divided by constants in two products.
+// CHECK: define void @tenon_
+// CHECK-NOT: fdiv
+// CHECK: call <{{[0-9]+}} x float> @llvm.fma
+// CHECK-NOT: fdiv
+// CHECK: ret void
+module @quotients_of_bytes {
+  func.func @main(%x: tensor<5000xui8>) -> tensor<5000xf32> {
+    %a = stablehlo.constant dense<255.0> : tensor<5000xf32>
+    %b = stablehlo.constant dense<0.45> : tensor<5000xf32>
+    %c = stablehlo.constant dense<0.22> : tensor<5000xf32>
+    %0 = stablehlo.convert %x : (tensor<5000xui8>) -> tensor<5000xf32>
+    %1 = stablehlo.divide %0, %a : tensor<5000xf32>
+    %2 = stablehlo.subtract %1, %b : tensor<5000xf32>
+    %3 = stablehlo.divide %2, %c : tensor<5000xf32>
+    return %3 : tensor<5000xf32>
+  }
+}
+
+// -----
+
+// Floats may be subnormal, or become so.
+// CHECK: define void @tenon_
+// CHECK: fdiv
+module @quotients_of_floats {
+  func.func @main(%x: tensor<5000xf32>) -> tensor<5000xf32> {
+    %a = stablehlo.constant dense<255.0> : tensor<5000xf32>
+    %0 = stablehlo.divide %x, %a : tensor<5000xf32>
+    return %0 : tensor<5000xf32>
+  }
+}

@@ -33,3 +33,26 @@ module @normalised {
     return %3 : tensor<5x201x203x3xf32>
   }
 }
+
+// -----
+
+// Means and deviations of colours that are written out are numbers in the kernel, not memory that it reads.
+// CHECK: kernel v1
+// CHECK: buffer b1 arg u8
+// CHECK-NOT: buffer b2
+// CHECK-DAG: f32 const 0.48
+// CHECK-DAG: f32 const 0.23
+// CHECK: stage
+module @brought_to_one {
+  func.func @main(%x: tensor<5x223x217x3xui8>) -> tensor<5x201x203x3xf32> {
+    %m = stablehlo.constant dense<[0.48, 0.45, 0.4]> : tensor<3xf32>
+    %d = stablehlo.constant dense<[0.22, 0.22, 0.23]> : tensor<3xf32>
+    %0 = stablehlo.slice %x [0:5, 0:201, 0:203, 0:3] : (tensor<5x223x217x3xui8>) -> tensor<5x201x203x3xui8>
+    %1 = stablehlo.convert %0 : (tensor<5x201x203x3xui8>) -> tensor<5x201x203x3xf32>
+    %2 = stablehlo.broadcast_in_dim %m, dims = [3] : (tensor<3xf32>) -> tensor<5x201x203x3xf32>
+    %3 = stablehlo.broadcast_in_dim %d, dims = [3] : (tensor<3xf32>) -> tensor<5x201x203x3xf32>
+    %4 = stablehlo.subtract %1, %2 : tensor<5x201x203x3xf32>
+    %5 = stablehlo.divide %4, %3 : tensor<5x201x203x3xf32>
+    return %5 : tensor<5x201x203x3xf32>
+  }
+}

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "tenon/compiler/fuse/in_place.h"
@@ -612,14 +614,39 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params, kir::DimMask til
 
 namespace {
 
-/// Takes out local buffers, which nothing uses any more.
-void DropLocals(MadeKernel& made) {
+/// How far from the first element that lies which every evaluation reads, where there is one.
+std::optional<int64_t> FixedElement(const kir::Buffer& buffer, const kir::Read& read) {
+  if (!read.guard.empty()) return std::nullopt;
+  int64_t element = 0;
+  for (size_t i = 0; i < read.at.size(); ++i) {
+    const kir::Axis& axis = read.at[i];
+    if (!axis.terms.empty() || axis.start != kir::kNone) return std::nullopt;
+    element += axis.offset.baked * buffer.stride[i].baked;
+  }
+  return element;
+}
+
+/// The buffers of constants of which the kernel reads fixed elements alone.
+std::vector<bool> FixedConstants(const MadeKernel& made) {
+  const kir::Kernel& k = made.kernel;
+  std::vector<bool> fixed(k.buffers.size());
+  for (size_t i = 0; i < fixed.size(); ++i) {
+    fixed[i] = made.buffers[i].literal != nullptr && IsFloat(k.buffers[i].type);
+  }
+  for (const kir::Read& read : k.reads) {
+    if (fixed[read.buf]) fixed[read.buf] = FixedElement(k.buffers[read.buf], read).has_value();
+  }
+  return fixed;
+}
+
+/// Takes out buffers that nothing uses any more.
+void DropBuffers(MadeKernel& made, const std::vector<bool>& unused) {
   kir::Kernel& k = made.kernel;
   std::vector<kir::Buf> place(k.buffers.size());
   kir::Buf next = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     place[i] = next;
-    if (k.buffers[i].kind == kir::BufKind::kLocal) continue;
+    if (unused[i]) continue;
     k.buffers[next] = k.buffers[i];
     made.buffers[next] = made.buffers[i];
     ++next;
@@ -630,6 +657,37 @@ void DropLocals(MadeKernel& made) {
   ForEachStage(k.seq, [&](kir::Stage& stage) {
     for (kir::Store& s : stage.stores) s.buf = place[s.buf];
   });
+}
+
+void DropLocals(MadeKernel& made) {
+  std::vector<bool> local;
+  for (const kir::Buffer& b : made.kernel.buffers) local.push_back(b.kind == kir::BufKind::kLocal);
+  DropBuffers(made, local);
+}
+
+/// Quotients by known numbers are products where what is divided is known not to come close to zero, which takes the
+/// other constants on the way to it, too. A kernel that has some reads no element that it can know.
+void KnowElements(MadeKernel& made) {
+  kir::Kernel& k = made.kernel;
+  const std::vector<bool> fixed = FixedConstants(made);
+  if (std::ranges::find(fixed, true) == fixed.end()) return;
+  const auto is_fixed = [&](const kir::Node& n) { return n.op == kir::Op::kRead && fixed[k.reads[n.attr].buf]; };
+  const bool divides = std::ranges::any_of(k.nodes, [&](const kir::Node& n) {
+    if (n.op != kir::Op::kDiv || !IsFloat(n.type)) return false;
+    const kir::Node& divisor = k.nodes[n.in[1]];
+    return divisor.op == kir::Op::kConst || is_fixed(divisor);
+  });
+  if (!divides) return;
+  for (kir::Node& n : k.nodes) {
+    if (!is_fixed(n)) continue;
+    const kir::Read& read = k.reads[n.attr];
+    const int64_t element = *FixedElement(k.buffers[read.buf], read);
+    const std::string& bytes = *made.buffers[read.buf].literal->bytes;
+    n = {kir::Op::kConst, n.type, 0, static_cast<uint32_t>(k.literals.size()), {}};
+    k.literals.push_back(ElementBits(n.type, bytes.data() + element * ByteWidth(n.type)));
+  }
+  DropDead(k);
+  DropBuffers(made, fixed);
 }
 
 }  // namespace
@@ -665,6 +723,7 @@ void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   if (!gpu && ArrangeShortDims(k, target)) {
     DropLocals(made);
     DropDead(k);
+    KnowElements(made);
     MergeDims(k);
     done("a kernel with short dims written out");
   }

@@ -33,6 +33,8 @@ struct BoundBuffer {
   enum class Kind : uint8_t { kRead, kWrite, kLocal } kind = Kind::kRead;
   Ref value;          ///< Read or written; nothing for locals.
   Dims strides = {};  ///< Of what is written and not dense.
+  /// Of what is read, where it is a constant whose elements differ and lie densely. The program's.
+  const Literal* literal = nullptr;
 };
 
 /// A kernel with the values that its buffers and parameters have here.

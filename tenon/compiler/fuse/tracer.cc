@@ -157,7 +157,9 @@ kir::Buf Tracer::BufferOf(Ref r) {
   }
   it->second = BufferFor(b_, kir::BufKind::kArg, view);
   there.push_back(it->second);
-  bound.push_back({BoundBuffer::Kind::kRead, r});
+  const GraphNode& node = program_[r.node];
+  const bool known = node.op == OpCode::kConstant && !node.literal.splat && view.offset_elems == 0 && IsDense(view);
+  bound.push_back({BoundBuffer::Kind::kRead, r, {}, known ? &node.literal : nullptr});
   return it->second;
 }
 

@@ -19,6 +19,7 @@
 #include "tenon/emit_llvm/internal/scalar_lowering.h"
 #include "tenon/emit_llvm/internal/tables.h"
 #include "tenon/emit_llvm/policy.h"
+#include "tenon/kir/magnitudes.h"
 #include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
@@ -135,8 +136,8 @@ class FunctionEmitter {
   /// Splats of scalars that the vector nodes among `needed` will ask for.
   void PrecomputeSplats(const NodeList& needed);
   void EmitNode(kir::Val v, unsigned copy);
-  /// A constant part of a byte, by products; null where the node is none.
-  Value* QuotientOfBytes(kir::Val v, unsigned copy);
+  /// A quotient by a constant, by products; null where the node is none, or its dividend may be too close to zero.
+  Value* QuotientByConstant(kir::Val v, unsigned copy);
   void EmitMath(kir::Val v, llvm::ArrayRef<unsigned> copies);
   /// What the node is computed from: vectors where it is one.
   llvm::SmallVector<Value*, 4> Operands(kir::Val v, unsigned copy);
@@ -478,6 +479,7 @@ class FunctionEmitter {
   void SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values);
   std::vector<std::array<Value*, target::kTableRegisters>> rows_;  ///< Per read: RowOf, or null.
   std::vector<std::array<Value*, 2>> pairs_;  ///< Per read and copy: both components, as loaded, in two vectors.
+  std::vector<kir::Magnitude> magnitudes_;    ///< Per node, once somebody asks.
 };
 
 }  // namespace tenon::emit_llvm

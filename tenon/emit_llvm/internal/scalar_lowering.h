@@ -34,9 +34,9 @@ class ScalarLowering {
   /// Any operation but leaves and kMath. `in_types`: the operands' types.
   llvm::Value* Lower(const kir::Node& node, std::span<const DType> in_types, std::span<llvm::Value* const> in);
 
-  /// x / divisor of f32 or f64 for whole numbers x in [low, high], by products alone; null where that would not give
-  /// the quotient's bits for each of them, or takes an instruction that is not there.
-  llvm::Value* DivideWholes(llvm::Value* x, double divisor, int low, int high);
+  /// x / divisor of f32 or f64, by products alone, for x that are not below 2^least where they are finite and not zero;
+  /// null where that would not give the bits of each quotient, or takes an instruction that is not there.
+  llvm::Value* DivideByProducts(llvm::Value* x, double divisor, int least);
 
   /// Inlines a graph (combiner, math function) on `arguments`: for `copies` that do not wait for one another, operation
   /// by operation. `arguments` holds those of the first copy, then those of the second..., and so does the result.

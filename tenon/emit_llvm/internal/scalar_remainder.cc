@@ -1,4 +1,4 @@
-// Quotients and remainders of floats that no instruction gives, or only a slow one.
+// Remainders of floats, which no instruction gives.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -24,40 +24,7 @@ struct FloatForm {
 constexpr FloatForm kF32Form{32, 23, 21, -100, -40, 64};
 constexpr FloatForm kF64Form{64, 52, 50, -960, -800, 256};
 
-/// The quotient as DivideWholes computes it.
-template <class T>
-T ByProducts(T x, T divisor, T reciprocal) {
-  const T q = x * reciprocal;
-  return std::fma(std::fma(-q, divisor, x), reciprocal, q);
-}
-template <class T>
-bool ProductsDivide(T divisor, int low, int high) {
-  // Far from where products would overflow or become subnormal.
-  if (!(std::abs(divisor) > T{0x1p-40} && std::abs(divisor) < T{0x1p40})) return false;
-  const T reciprocal = 1 / divisor;
-  for (int i = low; i <= high; ++i) {
-    const T x = static_cast<T>(i), got = ByProducts(x, divisor, reciprocal), want = x / divisor;
-    if (got != want || std::signbit(got) != std::signbit(want)) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-Value* ScalarLowering::DivideWholes(Value* x, double divisor, int low, int high) {
-  llvm::Type* const type = x->getType();
-  const bool narrow = type->getScalarType()->isFloatTy();
-  if (isa_ < isa::IsaLevel::kAvx2 || !(narrow || type->getScalarType()->isDoubleTy())) return nullptr;
-  if (!(narrow ? ProductsDivide(static_cast<float>(divisor), low, high) : ProductsDivide(divisor, low, high)))
-    return nullptr;
-  const double reciprocal = narrow ? static_cast<double>(1 / static_cast<float>(divisor)) : 1 / divisor;
-  Value* const by = llvm::ConstantFP::get(type, reciprocal);
-  const auto fma = [&](Value* a, Value* b, Value* c) {
-    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {a, b, c});
-  };
-  Value* const q = b_.CreateFMul(x, by);
-  return fma(fma(b_.CreateFNeg(q), llvm::ConstantFP::get(type, divisor), x), by, q);
-}
 
 // With a fused multiply-add, a - trunc(a / d) * d of numbers without sign is exact as long as the quotient has fewer
 // bits than a mantissa: it is short of the remainder by d at most, where the division rounded up to the next integer.

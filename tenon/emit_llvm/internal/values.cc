@@ -248,18 +248,15 @@ void FunctionEmitter::EmitMath(Val v, llvm::ArrayRef<unsigned> copies) {
   for (size_t i = 0; i < copies.size(); ++i) Set(v, copies[i], results[i]);
 }
 
-// Pictures: bytes as floats, divided by what brings them to one.
-Value* FunctionEmitter::QuotientOfBytes(Val v, unsigned copy) {
+// Pictures: bytes as floats, brought to one, less a mean, by a deviation.
+Value* FunctionEmitter::QuotientByConstant(Val v, unsigned copy) {
   const kir::Node& node = k_.nodes[v];
   if (node.op != Op::kDiv || (node.type != DType::kF32 && node.type != DType::kF64)) return nullptr;
-  const kir::Node& dividend = k_.nodes[node.in[0]];
   const kir::Node& divisor = k_.nodes[node.in[1]];
-  if (dividend.op != Op::kConvert || divisor.op != Op::kConst) return nullptr;
-  const DType from = TypeOf(dividend.in[0]);
-  if (!IsInteger(from) || DTypeBits(from) > 8) return nullptr;
-  const int count = 1 << DTypeBits(from), low = IsSigned(from) ? -count / 2 : 0;
-  return low_.DivideWholes(Operands(v, copy)[0], kir::LiteralValue(divisor.type, k_.literals[divisor.attr]), low,
-                           low + count - 1);
+  if (divisor.op != Op::kConst) return nullptr;
+  if (magnitudes_.empty()) magnitudes_ = kir::Magnitudes(k_);
+  return low_.DivideByProducts(Operands(v, copy)[0], kir::LiteralValue(divisor.type, k_.literals[divisor.attr]),
+                               magnitudes_[node.in[0]].least);
 }
 
 void FunctionEmitter::EmitNode(Val v, unsigned copy) {
@@ -280,7 +277,7 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
     Set(v, copy, IsVector(v) ? GetLanes(chosen, copy) : Get(chosen, copy));
     return;
   }
-  if (Value* quotient = QuotientOfBytes(v, copy)) {
+  if (Value* quotient = QuotientByConstant(v, copy)) {
     Set(v, copy, quotient);
     return;
   }
