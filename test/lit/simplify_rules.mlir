@@ -769,3 +769,37 @@ module @norm {
     return %3 : tensor<f32>
   }
 }
+
+// -----
+
+// Pictures are flipped as bytes, before they are floats of any colour's mean; what is wider before it is computed, or
+// wanted as it is too, stays.
+// CHECK-DAG: choose_mirrored: select %[[P:[0-9]+]], %{{[0-9]+}}, %{{[0-9]+}} : f32[5,7,3] -> subtract
+// CHECK-DAG: choose_mirrored: select %[[P]], %{{[0-9]+}}, %{{[0-9]+}} : f32[5,7,3] -> convert
+// CHECK: program @flipped
+// CHECK-DAG: reverse %0 dimensions=[1] : u8[5,7,3]
+// CHECK-DAG: reverse %{{[0-9]+}} dimensions=[1] : s8[5,7,3]
+// CHECK-DAG: reverse %{{[0-9]+}} dimensions=[0] : f32[5,7,3]
+// CHECK-DAG: reverse %{{[0-9]+}} dimensions=[1] : f32[5,7,3]
+// CHECK-NOT: reverse
+module @flipped {
+  func.func @main(%x: tensor<5x7x3xui8>, %p: tensor<5xi1>, %m: tensor<3xf32>, %w: tensor<7xf32>, %y: tensor<5x7x3xf32>) -> (tensor<5x7x3xf32>, tensor<5x7x3xi8>, tensor<5x7x3xf32>, tensor<5x7x3xf32>, tensor<5x7x3xf32>) {
+    %q = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<5xi1>) -> tensor<5x7x3xi1>
+    %0 = stablehlo.convert %x : (tensor<5x7x3xui8>) -> tensor<5x7x3xf32>
+    %1 = stablehlo.broadcast_in_dim %m, dims = [2] : (tensor<3xf32>) -> tensor<5x7x3xf32>
+    %2 = stablehlo.subtract %0, %1 : tensor<5x7x3xf32>
+    %3 = stablehlo.reverse %2, dims = [1] : tensor<5x7x3xf32>
+    %4 = stablehlo.select %q, %3, %2 : tensor<5x7x3xi1>, tensor<5x7x3xf32>
+    %5 = stablehlo.convert %y : (tensor<5x7x3xf32>) -> tensor<5x7x3xi8>
+    %6 = stablehlo.reverse %5, dims = [1] : tensor<5x7x3xi8>
+    %7 = stablehlo.select %q, %5, %6 : tensor<5x7x3xi1>, tensor<5x7x3xi8>
+    %8 = stablehlo.cosine %y : tensor<5x7x3xf32>
+    %9 = stablehlo.reverse %8, dims = [0] : tensor<5x7x3xf32>
+    %10 = stablehlo.select %q, %9, %8 : tensor<5x7x3xi1>, tensor<5x7x3xf32>
+    %11 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<7xf32>) -> tensor<5x7x3xf32>
+    %12 = stablehlo.multiply %y, %11 : tensor<5x7x3xf32>
+    %13 = stablehlo.reverse %12, dims = [1] : tensor<5x7x3xf32>
+    %14 = stablehlo.select %q, %13, %12 : tensor<5x7x3xi1>, tensor<5x7x3xf32>
+    return %4, %7, %10, %14, %8 : tensor<5x7x3xf32>, tensor<5x7x3xi8>, tensor<5x7x3xf32>, tensor<5x7x3xf32>, tensor<5x7x3xf32>
+  }
+}

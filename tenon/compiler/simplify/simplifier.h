@@ -165,6 +165,10 @@ bool SplitLoops(Program& program, const Outlook& outlook, RuleLog& log);
 /// they were is left without users.
 bool JoinConcatenations(Program& program, RuleLog& log);
 
+/// A choice between what is computed and its mirror image is computed of a choice between what it is computed from and
+/// the mirror image of that; whether there was any. What it was is left without users.
+bool ChooseMirrored(Program& program, RuleLog& log);
+
 /// What is asked for only in parts, by reductions, is computed in these parts, with all that is computed for it alone:
 /// each is one kernel with its reduction. Whether there was any; what it was is left without users.
 bool ComputeInParts(Program& program, RuleLog& log);

@@ -278,11 +278,13 @@ Program Simplifier::Run() {
   HoistFromLoops(to_, log_);
   std::vector<bool> live(to_.nodes.size(), false);
   DropDead(to_, to_.main, live);
-  const bool joined = JoinConcatenations(to_, log_);
-  if (ComputeInParts(to_, log_) || joined) {
+  const auto drop_dead = [&] {
     live.assign(to_.nodes.size(), false);
     DropDead(to_, to_.main, live);
-  }
+  };
+  if (ChooseMirrored(to_, log_)) drop_dead();
+  const bool joined = JoinConcatenations(to_, log_);
+  if (ComputeInParts(to_, log_) || joined) drop_dead();
   TakeFirst(to_, log_);
   return std::move(to_);
 }
