@@ -302,6 +302,14 @@ bool Simplifier::WritesOut(const GraphNode& dot, int64_t terms) {
   return target::TimeNs(machine, computed) <= target::TimeNs(machine, called);
 }
 
+/// How many products meet in an element of the result.
+static int64_t TermsOf(const Program& p, const GraphNode& dot) {
+  int64_t terms = 1;
+  for (int64_t d : dot.attrs<DotAttrs>().lhs_contracting_dimensions)
+    terms *= p.shape(dot.in[0]).dims[static_cast<size_t>(d)];
+  return terms;
+}
+
 std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   const DType result = node.shape().dtype, a = ShapeOf(node.in[0]).dtype, b = ShapeOf(node.in[1]).dtype;
   const auto all = [&](const auto& is) { return is(result) && is(a) && is(b); };
@@ -357,6 +365,11 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
   if (a == narrow && b == narrow && result == wide) narrow = wide;  // That one has no driver either.
   if (integers && narrow != wide && is_faster_wide(outlook_.driver_work(to_, made_of(narrow, wide), std::nullopt)))
     narrow = wide;
+  // What is written out sums in the result's own type, twice as much in a vector.
+  if (integers && node.op == OpCode::kDot && DTypeBits(result) == 16 &&
+      WritesOut(made_of(narrow, wide), TermsOf(to_, node))) {
+    if (const std::optional<Ref> written_out = WriteOutProduct(node)) return written_out;
+  }
   return product_of(narrow, wide);
 }
 
