@@ -33,4 +33,13 @@ def programs(jax):
     add('relative_quaternions_of_tracks', lambda q: (lambda a, b: jnp.stack([(a * b).sum(-1), a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0], a[..., 2] * b[..., 3] - a[..., 3] * b[..., 2]], -1))(q[:, 1:], q[:, :-1]), f32(37, 301, 4))
     add('optical_warp_of_frames', lambda x: x[:, 3:-3, 2:-4] * .5 + x[:, 2:-4, 3:-3] * .5, f32(5, 107, 109, 3))
     add('video_differences', lambda v: jnp.abs(v[1:].astype(jnp.int16) - v[:-1].astype(jnp.int16)).astype(jnp.uint8), u8(9, 97, 101, 3))
+    # bytes and words brought to one, colour by colour
+    u16, s8 = lambda *s: R.randint(0, 65536, s).astype(np.uint16), lambda *s: R.randint(-128, 128, s).astype(np.int8)
+    add('words_of_four_bands_standardised', lambda x: (x.astype(jnp.float32) / 65535 - jnp.array([.31, .27, .44, .12])) / jnp.array([.11, .13, .17, .05]), u16(5, 83, 91, 4))
+    add('signed_bytes_to_unit_range', lambda x: ((x.astype(jnp.float32) + 128) / 255 - .5) / .5, s8(7, 61, 97, 3))
+    add('days_and_hours_of_seconds', lambda t: jnp.stack([(t // 86400 % 7).astype(jnp.float32) / 7, (t % 86400).astype(jnp.float32) / 3600 / 24, (t % 3600).astype(jnp.float32) / 3600], -1), i32(10**6, 30011))
+    # flipped, some of them
+    add('flipped_and_normalised', lambda x, f: (lambda y: jnp.where(f[:, None, None, None], y[:, :, ::-1], y))((x.astype(jnp.float32) / 255 - jnp.array([.48, .45, .4])) / jnp.array([.22, .22, .23])), u8(11, 67, 59, 3), R.rand(11) < .5)
+    add('turned_upside_down_in_half_range', lambda x, f: (lambda y: jnp.where(f[:, None, None, None], y, y[:, ::-1]))(x.astype(jnp.bfloat16) / 127.5 - 1), u8(13, 41, 57, 3), R.rand(13) < .5)
+    add('takes_played_backwards', lambda x, f, g: (lambda y: jnp.where(f[:, None, None], y[:, ::-1], y))(jnp.tanh(x.astype(jnp.float32) / 32767 * g[:, None, :])), R.randint(-32768, 32768, (17, 1501, 2)).astype(np.int16), R.rand(17) < .5, f32(17, 2))
     return P

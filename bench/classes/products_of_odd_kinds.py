@@ -63,4 +63,8 @@ def programs(jax):
     add('large_tall', lambda a, b: a @ b, f32(100003, 7), f32(7, 5))
     add('large_tall_gram', lambda a: a.T @ a, f32(100003, 7))
     add('large_thin_gram', lambda a: a.T @ a, f32(10007, 61))
+    word = lambda *s: R.randint(-1000, 1000, s).astype(np.int16)
+    add('int16_1x700x260', lambda a, b: a @ b, word(1, 700), word(700, 260))
+    add('uint16_250x600x1', lambda a, b: a @ b, word(250, 600).astype(np.uint16), word(600, 1).astype(np.uint16))
+    add('int16_vectors_times_their_matrices', ein('bi,bij->bj'), word(50, 40), word(50, 40, 70))
     return P
