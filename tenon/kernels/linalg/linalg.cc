@@ -16,7 +16,9 @@ namespace {
 using internal::Blocks;
 using internal::kBlock;
 using internal::kLuPanel;
+using internal::kLuRows;
 using internal::kWidth;
+using internal::LuStride;
 
 constexpr int64_t kMaxPieces = 16;
 constexpr int64_t kFew = 8;              // Right-hand sides that are solved one by one.
@@ -49,6 +51,14 @@ struct Matrix {
 
 int64_t HalfOf(int64_t n, int64_t unit) { return (n / 2 + unit - 1) / unit * unit; }
 
+/// Whether LU takes the columns one by one.
+bool LuDirectly(int64_t rows, int64_t columns) { return columns <= kLuPanel || (columns <= kBlock && rows <= kLuRows); }
+/// Elements of scratch of the largest part of a matrix that LU takes so.
+int64_t LuElems(int64_t rows, int64_t columns) {
+  return std::max(LuStride(rows) * std::min(columns, kLuPanel),
+                  LuStride(std::min(rows, kLuRows)) * std::min(columns, kBlock));
+}
+
 /// Elements of scratch for one matrix: the smaller operand of a product, negated, and what the direct methods copy. Of
 /// long matrices as many as these have, not as squares would.
 int64_t ScratchElems(const LinalgSignature& s) {
@@ -57,7 +67,7 @@ int64_t ScratchElems(const LinalgSignature& s) {
   const int64_t columns = solves && !s.left ? s.x.rows : s.x.cols;
   const int64_t negated = order * HalfOf(order, kBlock);
   const int64_t solved = (columns + kWidth - 1) / kWidth * kWidth * std::min(order, kBlock);
-  const int64_t panel = s.op == LinalgOp::kLu ? s.x.rows * std::min(s.x.cols, kLuPanel) : 0;
+  const int64_t panel = s.op == LinalgOp::kLu ? LuElems(s.x.rows, s.x.cols) : 0;
   return negated + kBlock * kBlock + std::max({solved, panel, kBlock}) + kStripe * kStripe + 64;
 }
 
@@ -118,13 +128,16 @@ class Solver {
     const int64_t m = a.rows, n = a.cols;
     info = 0;
     if (m == 0 || n == 0) return OkStatus();
-    if (n <= kLuPanel) {
+    if (LuDirectly(m, n)) {
+      const int64_t stride = LuStride(m);
       for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < m; ++i) scratch_[j * m + i] = a(i, j);
+        T* column = scratch_ + j * stride;
+        for (int64_t i = 0; i < m; ++i) column[i] = a(i, j);
+        std::fill(column + m, column + stride, T(0));
       }
       info = blocks_.lu(scratch_, m, n, pivots);
       for (int64_t j = 0; j < n; ++j) {
-        for (int64_t i = 0; i < m; ++i) a(i, j) = scratch_[j * m + i];
+        for (int64_t i = 0; i < m; ++i) a(i, j) = scratch_[j * stride + i];
       }
       return OkStatus();
     }
@@ -175,12 +188,15 @@ class Solver {
       }
     });
   }
-  /// The lower triangle by columns, zeros around it.
+  /// The lower triangle by columns; what is around it stays whatever it was.
   void LoadColumns(const Matrix<T>& lower) {
     const int64_t n = lower.rows;
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t i = 0; i < n; ++i) triangle_[j * kBlock + i] = i < j ? T(0) : lower(i, j);
-      std::fill(triangle_ + j * kBlock + n, triangle_ + (j + 1) * kBlock, T(0));
+    if (lower.row_stride == 1) {
+      for (int64_t j = 0; j < n; ++j) std::copy(&lower(j, j), &lower(j, j) + (n - j), triangle_ + j * kBlock + j);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j <= i; ++j) triangle_[j * kBlock + i] = lower(i, j);
     }
   }
   /// One right-hand side after the other, in vectors of rows.

@@ -290,6 +290,77 @@ TEST(Linalg, Lu) {
   }
 }
 
+TEST(Linalg, LuOfFewRows) {
+  for (int64_t m : {15, 16, 17, 32, 47, 48, 49}) {
+    for (int64_t n : {12, 17, 31, 32, 33, 48}) {
+      TestLu<float>(1, m, n, Layout::kRows);
+      TestLu<double>(1, m, n, Layout::kCols);
+    }
+  }
+}
+
+// Column by column, as the definition says: the first of the largest sizes is the pivot.
+template <class T>
+std::vector<int32_t> PlainLu(Stack<T>& x) {
+  std::vector<int32_t> pivots;
+  for (int64_t j = 0; j < std::min(x.rows, x.cols); ++j) {
+    int64_t pivot = j;
+    for (int64_t i = j + 1; i < x.rows; ++i) {
+      if (std::abs(x.at(0, i, j)) > std::abs(x.at(0, pivot, j))) pivot = i;
+    }
+    pivots.push_back(static_cast<int32_t>(pivot + 1));
+    if (x.at(0, pivot, j) == T(0)) continue;
+    for (int64_t k = 0; k < x.cols; ++k) std::swap(x.at(0, j, k), x.at(0, pivot, k));
+    for (int64_t i = j + 1; i < x.rows; ++i) {
+      x.at(0, i, j) /= x.at(0, j, j);
+      for (int64_t k = j + 1; k < x.cols; ++k) {
+        const volatile T product = x.at(0, i, j) * x.at(0, j, k);
+        x.at(0, i, k) -= product;
+      }
+    }
+  }
+  return pivots;
+}
+
+template <class T>
+void TestPivots(int64_t m, int64_t n) {
+  std::mt19937 bits(static_cast<uint32_t>(m * 100 + n));
+  Stack<T> x(1, m, n, Layout::kRows);
+  for (int64_t i = 0; i < m; ++i) {
+    // Few different numbers: sizes are often the same, of either sign, and columns run out.
+    for (int64_t j = 0; j < n; ++j) x.at(0, i, j) = static_cast<T>(static_cast<int64_t>(bits() % 5) - 2);
+  }
+  Stack<T> want = x;
+  std::vector<int32_t> pivots, info;
+  ASSERT_TRUE(Run<T>(Signature(LinalgOp::kLu, x), nullptr, x, &pivots, info).ok());
+  EXPECT_EQ(pivots, PlainLu(want)) << m << " x " << n;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) ASSERT_EQ(x.at(0, i, j), want.at(0, i, j)) << m << " x " << n;
+  }
+}
+TEST(Linalg, LuTakesTheFirstOfTheLargest) {
+  for (int64_t m : {1, 5, 16, 17, 33, 48}) {
+    for (int64_t n : {1, 3, 8, 16, 20, 32}) {
+      TestPivots<float>(m, n);
+      TestPivots<double>(m, n);
+    }
+  }
+}
+
+TEST(Linalg, LuKeepsAwayFromNan) {
+  for (bool first : {false, true}) {
+    Stack<float> x(1, 40, 9, Layout::kCols);
+    for (int64_t i = 0; i < 40; ++i) {
+      for (int64_t j = 0; j < 9; ++j) x.at(0, i, j) = static_cast<float>((i * 7 + j * 3) % 11);
+    }
+    x.at(0, first ? 0 : 20, 0) = std::numeric_limits<float>::quiet_NaN();
+    x.at(0, 30, 0) = -std::numeric_limits<float>::infinity();
+    std::vector<int32_t> pivots, info;
+    ASSERT_TRUE(Run<float>(Signature(LinalgOp::kLu, x), nullptr, x, &pivots, info).ok());
+    EXPECT_EQ(pivots[0], first ? 1 : 31);
+  }
+}
+
 TEST(Linalg, LongMatricesTakeScratchOfTheirSize) {
   const auto elements = [](LinalgOp op, int64_t rows, int64_t cols, int64_t order, bool left) {
     LinalgSignature s;

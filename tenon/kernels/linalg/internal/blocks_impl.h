@@ -3,7 +3,9 @@
 // Included once per set of vector instructions, with TENON_BLOCKS naming the function that it defines.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -62,33 +64,68 @@ int64_t CholeskyBlock(T* a, int64_t n) {
   return 0;
 }
 
+/// The first row from j on of the largest size in the column; j where that one is NaN, and no other NaN.
+template <class T>
+int64_t PlaceOfLargest(const T* column, int64_t j, int64_t m) {
+  using Number = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  if (std::isnan(column[j])) return j;
+  // Sizes in order are integers in order, whose maxima need no branches.
+  const auto infinite = std::bit_cast<Number>(std::numeric_limits<T>::infinity());
+  Number most[kLuLanes];
+  for (int64_t l = 0; l < kLuLanes; ++l) most[l] = -1;
+  for (int64_t first = j / kLuLanes * kLuLanes; first < m; first += kLuLanes) {
+    for (int64_t l = 0; l < kLuLanes; ++l) {
+      const auto row = static_cast<Number>(first + l);
+      const Number size = std::bit_cast<Number>(column[first + l]) & std::numeric_limits<Number>::max();
+      const bool counts = (row >= static_cast<Number>(j)) & (row < static_cast<Number>(m)) & (size <= infinite);
+      most[l] = std::max(most[l], counts ? size : Number{-1});
+    }
+  }
+  for (int64_t half = kLuLanes / 2; half > 0; half /= 2) {
+    for (int64_t l = 0; l < half; ++l) most[l] = std::max(most[l], most[l + half]);
+  }
+  const T largest = std::bit_cast<T>(most[0]);
+  int64_t place = j;
+  while (std::abs(column[place]) != largest) ++place;
+  return place;
+}
+
+/// Applies `change` to the rows after j of a column in whole vectors: change(row) gives what the row becomes.
+template <class T, class Change>
+void ChangeRowsAfter(int64_t j, int64_t m, T* column, const Change& change) {
+  int64_t first = (j + 1) / kLuLanes * kLuLanes;
+  // The vector in which the rows begin has some that stay.
+  for (int64_t l = 0; l < kLuLanes; ++l) {
+    const T changed = change(first + l);
+    column[first + l] = static_cast<int32_t>(first + l) > static_cast<int32_t>(j) ? changed : column[first + l];
+  }
+  for (first += kLuLanes; first < m; first += kLuLanes) {
+    for (int64_t l = 0; l < kLuLanes; ++l) column[first + l] = change(first + l);
+  }
+}
+
 template <class T>
 int64_t LuPanel(T* a, int64_t m, int64_t n, int32_t* pivots) {
+  const int64_t stride = LuStride(m);
   int64_t info = 0;
   for (int64_t j = 0; j < std::min(m, n); ++j) {
-    T* column = a + j * m;
-    int64_t pivot = j;
-    T largest = std::abs(column[j]);
-    for (int64_t i = j + 1; i < m; ++i) {
-      if (std::abs(column[i]) > largest) {
-        largest = std::abs(column[i]);
-        pivot = i;
-      }
-    }
+    T* column = a + j * stride;
+    const int64_t pivot = PlaceOfLargest(column, j, m);
     pivots[j] = static_cast<int32_t>(pivot);
     if (column[pivot] == T(0)) {
       if (info == 0) info = j + 1;
       continue;
     }
     if (pivot != j) {
-      for (int64_t k = 0; k < n; ++k) std::swap(a[k * m + j], a[k * m + pivot]);
+      for (int64_t k = 0; k < n; ++k) std::swap(a[k * stride + j], a[k * stride + pivot]);
     }
+    if (j + 1 == m) break;
     const T diagonal = column[j];
-    for (int64_t i = j + 1; i < m; ++i) column[i] /= diagonal;
+    ChangeRowsAfter(j, m, column, [&](int64_t i) { return column[i] / diagonal; });
     for (int64_t k = j + 1; k < n; ++k) {
-      T* other = a + k * m;
+      T* other = a + k * stride;
       const T factor = other[j];
-      for (int64_t i = j + 1; i < m; ++i) other[i] -= factor * column[i];
+      ChangeRowsAfter(j, m, other, [&](int64_t i) { return other[i] - factor * column[i]; });
     }
   }
   return info;
