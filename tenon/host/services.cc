@@ -64,8 +64,7 @@ Result<int64_t> ChannelOf(const plan::CustomCallStep& step) {
 /// What the steps of one plan need, found once. Keys are the steps of the runtime's own copy of the plan by identity of
 /// their content.
 struct ServiceTable {
-  explicit ServiceTable(std::span<const plan::Slot> of_plan) : slots(of_plan) {}
-  std::span<const plan::Slot> slots;  ///< While the table is made.
+  using Slots = std::span<const plan::Slot>;  ///< Of the plan.
   bool host_transfers = false;
   std::unordered_map<const std::string*, std::unique_ptr<reference::Program>> programs;
   std::vector<std::pair<plan::CustomCallStep, std::unique_ptr<ffi_host::CallSite>>> sites;
@@ -78,32 +77,32 @@ struct ServiceTable {
     return nullptr;
   }
 
-  Status Add(const plan::Seq& seq) {
+  Status Add(const plan::Seq& seq, Slots slots) {
     for (const plan::Step& step : seq)
-      TENON_RETURN_IF_ERROR(std::visit([this](const auto& s) { return One(s); }, step.is));
+      TENON_RETURN_IF_ERROR(std::visit([&](const auto& s) { return One(s, slots); }, step.is));
     return OkStatus();
   }
 
   template <class Other>
-  Status One(const Other&) {
+  Status One(const Other&, Slots) {
     return OkStatus();
   }
-  Status One(const plan::WhileStep& s) {
-    TENON_RETURN_IF_ERROR(Add(s.condition));
-    return Add(s.body);
+  Status One(const plan::WhileStep& s, Slots slots) {
+    TENON_RETURN_IF_ERROR(Add(s.condition, slots));
+    return Add(s.body, slots);
   }
-  Status One(const plan::CaseStep& s) {
-    for (const plan::Seq& branch : s.branches) TENON_RETURN_IF_ERROR(Add(branch));
+  Status One(const plan::CaseStep& s, Slots slots) {
+    for (const plan::Seq& branch : s.branches) TENON_RETURN_IF_ERROR(Add(branch, slots));
     return OkStatus();
   }
-  Status One(const plan::EvaluateStep& s) {
+  Status One(const plan::EvaluateStep& s, Slots) {
     auto& program = programs[s.program.get()];
     if (program == nullptr) {
       TENON_ASSIGN_OR_RETURN(program, reference::Program::Load(*s.program));
     }
     return OkStatus();
   }
-  Status One(const plan::CustomCallStep& s) {
+  Status One(const plan::CustomCallStep& s, Slots slots) {
     if (s.target == compiler::kExchangeTarget) {
       TENON_ASSIGN_OR_RETURN(exchanges[s.opaque], compiler::ParseExchange(s.opaque));
       return OkStatus();
@@ -205,9 +204,8 @@ bool IsHostTransfer(const plan::CustomCallStep& step) {
 bool MayEnd(void* user) { return static_cast<ExecutionUser*>(user)->in_flight->Unseen(); }
 
 Result<PlanServices> MakeServices(const plan::Plan& plan) {
-  auto table = std::make_shared<ServiceTable>(plan.slots);
-  TENON_RETURN_IF_ERROR(table->Add(plan.steps));
-  table->slots = {};
+  auto table = std::make_shared<ServiceTable>();
+  TENON_RETURN_IF_ERROR(table->Add(plan.steps, plan.slots));
   PlanServices result;
   result.may_call_back = table->host_transfers;
   bool begins = false, served_by_caller = table->host_transfers;

@@ -199,6 +199,40 @@ TEST(Pool, WorksInAForkedChildOnItsCallerAlone) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// What a forked child inherits of the workers names threads that it has not: moving one of them would move the caller.
+TEST(Pool, AForkedChildMovesNoWorkers) {
+  if (kThreadSanitizer) GTEST_SKIP() << "TSan ends forked children of processes with threads";
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this process may use one CPU only";
+  const auto pool = MakePool(2);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> bed{-1};
+    pool->ParallelFor(2, kDear, [&](int64_t) {
+      if (std::this_thread::get_id() != caller) bed.store(sched_getcpu());
+      while (bed.load() < 0) std::this_thread::yield();
+    });
+    // It falls asleep, most likely where it is.
+    std::this_thread::sleep_for(std::chrono::nanoseconds(10 * kSpinNs));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      cpu_set_t there, allowed;
+      CPU_ZERO(&there);
+      CPU_ZERO(&allowed);
+      CPU_SET(static_cast<size_t>(bed.load()), &there);
+      bool same = sched_setaffinity(0, sizeof there, &there) == 0 && sched_setaffinity(0, sizeof all, &all) == 0;
+      pool->ParallelFor(2, kDear, [](int64_t) {});
+      same = same && sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_EQUAL(&allowed, &all);
+      _exit(same ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+}
+
 // A worker that fell asleep on the CPU where its caller now runs is woken on another one, and may run anywhere after.
 TEST(Pool, SleepersAreNotWokenOnTheirCallersCpu) {
   cpu_set_t all;

@@ -11,6 +11,7 @@
 
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/ranges.h"
 
@@ -216,22 +217,7 @@ class Walk {
     const Val flag = number.op == Op::kConvert ? number.in[0] : n.in[0];
     const Range limit = ranges_[n.in[1]];
     if (nodes_[flag].type != DType::kPred || !limit.is_one()) return kNone;
-    const auto holds = [&](int64_t x) {
-      switch (n.imm) {
-        case kir::kEq:
-          return x == limit.lo;
-        case kir::kNe:
-          return x != limit.lo;
-        case kir::kLt:
-          return x < limit.lo;
-        case kir::kLe:
-          return x <= limit.lo;
-        case kir::kGt:
-          return x > limit.lo;
-        default:
-          return x >= limit.lo;
-      }
-    };
+    const auto holds = [&](int64_t x) { return compiler::Holds(static_cast<kir::Cmp>(n.imm), x, limit.lo); };
     if (holds(0) == holds(1)) return kNone;
     return holds(1) ? flag : Emit(Op::kNot, DType::kPred, {flag});
   }

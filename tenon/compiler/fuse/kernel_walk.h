@@ -37,6 +37,21 @@ inline int64_t ElementsAlong(const SmallVector<kir::Axis, 4>& at, const kir::Buf
   return elements;
 }
 
+/// By dim, how many elements a place in the buffer moves along it; 0 along dims of one point.
+inline std::vector<int64_t> MovesOf(const kir::Kernel& k, const kir::Buffer& buffer,
+                                    const SmallVector<kir::Axis, 4>& at) {
+  std::vector<int64_t> moves(k.dims.size(), 0);
+  for (size_t d = 0; d < moves.size(); ++d) moves[d] = k.dims[d].extent.baked < 2 ? 0 : ElementsAlong(at, buffer, d);
+  return moves;
+}
+
+/// Where the place lies, in elements, at the first point of all dims. Sizes are baked.
+inline int64_t OffsetOf(const SmallVector<kir::Axis, 4>& at, const kir::Buffer& buffer) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < at.size(); ++i) offset += at[i].offset.baked * buffer.stride[i].baked;
+  return offset;
+}
+
 /// f(stage) for every stage of a kir::Seq, const or not, those in loops included.
 template <class Seq, class F>
 void ForEachStage(Seq& seq, const F& f) {

@@ -37,11 +37,8 @@ class Traffic {
         line_(target.caches.empty() ? width_ : static_cast<double>(target.caches[0].line_bytes)) {}
 
   void Add(const SmallVector<kir::Axis, 4>& at) {
-    std::vector<int64_t> moves;
-    for (size_t d = 0; d < k_.dims.size(); ++d)
-      moves.push_back(k_.dims[d].extent.baked < 2 ? 0 : ElementsAlong(at, buffer_, d));
-    int64_t offset = 0;
-    for (size_t i = 0; i < at.size(); ++i) offset += at[i].offset.baked * buffer_.stride[i].baked;
+    std::vector<int64_t> moves = MovesOf(k_, buffer_, at);
+    const int64_t offset = OffsetOf(at, buffer_);
     auto set = std::ranges::find(sets_, moves, &Set::moves);
     if (set == sets_.end()) set = sets_.insert(sets_.end(), {.moves = std::move(moves), .low = offset, .high = offset});
     set->low = std::min(set->low, offset);

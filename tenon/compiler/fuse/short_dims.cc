@@ -10,6 +10,7 @@
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/lane_cost.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/walk.h"
 
@@ -412,22 +413,8 @@ class Writer {
     }
     if (!x || !y) return std::nullopt;
     if (n.op == Op::kCompare) {
-      switch (n.imm) {
-        case kir::kEq:
-          return b_.ConstPred(*x == *y);
-        case kir::kNe:
-          return b_.ConstPred(*x != *y);
-        case kir::kLt:
-          return b_.ConstPred(*x < *y);
-        case kir::kLe:
-          return b_.ConstPred(*x <= *y);
-        case kir::kGt:
-          return b_.ConstPred(*x > *y);
-        case kir::kGe:
-          return b_.ConstPred(*x >= *y);
-        default:
-          return std::nullopt;
-      }
+      if (n.imm > kir::kGe) return std::nullopt;
+      return b_.ConstPred(Holds(static_cast<kir::Cmp>(n.imm), *x, *y));
     }
     if (n.type != DType::kS32 && n.type != DType::kS64) return std::nullopt;
     constexpr int64_t kSmall = int64_t{1} << 30;  // structural: a sum of two fits s32
@@ -526,20 +513,13 @@ int64_t CodeOf(const kir::Kernel& k, const target::Target& target) {
   return cost;
 }
 
-/// By dim, how many elements an access moves along it.
-std::vector<int64_t> MovesOf(const kir::Kernel& k, kir::Buf buf, const SmallVector<kir::Axis, 4>& at) {
-  std::vector<int64_t> moves(k.dims.size(), 0);
-  for (size_t d = 0; d < moves.size(); ++d) moves[d] = ElementsAlong(at, k.buffers[buf], d);
-  return moves;
-}
-
 /// For accesses that move by more than one along a dim that may run in lanes: the short dims that move in between,
 /// which fill the vectors that lie there. One alone that crosses another short one is left to tiles.
 std::vector<DimMask> InBetween(const kir::Kernel& k, DimMask short_dims) {
   std::vector<DimMask> found;
   kir::Kernel& kernel = const_cast<kir::Kernel&>(k);  // The walkers serve rewriting too.
   ForEachAccess(kernel, [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>&) {
-    const std::vector<int64_t> moves = MovesOf(k, buf, at);
+    const std::vector<int64_t> moves = MovesOf(k, k.buffers[buf], at);
     for (size_t lane = 0; lane < moves.size(); ++lane) {
       if (std::abs(moves[lane]) < 2 || k.dims[lane].extent.baked < policy::kMinLanePoints) continue;
       DimMask between = 0;
@@ -573,7 +553,7 @@ bool AreRows(const kir::Kernel& k, DimMask dims) {
   bool rows = true;
   kir::Kernel& kernel = const_cast<kir::Kernel&>(k);  // The walkers serve rewriting too.
   ForEachAccess(kernel, [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, const SmallVector<kir::Guard, 1>&) {
-    const std::vector<int64_t> moves = MovesOf(k, buf, at);
+    const std::vector<int64_t> moves = MovesOf(k, k.buffers[buf], at);
     for (size_t d = 0; d < moves.size(); ++d) rows = rows && (!(dims & Bit(d)) || std::abs(moves[d]) <= 1);
   });
   return rows;
@@ -589,13 +569,11 @@ int64_t StreamsOf(const kir::Kernel& k) {
   };
   std::vector<Stream> streams;
   const auto add = [&](kir::Buf buf, const SmallVector<kir::Axis, 4>& at, bool store) {
-    std::vector<int64_t> moves = MovesOf(k, buf, at);
-    int64_t offset = 0;
-    for (size_t i = 0; i < at.size(); ++i) offset += at[i].offset.baked * k.buffers[buf].stride[i].baked;
+    std::vector<int64_t> moves = MovesOf(k, k.buffers[buf], at);
     auto it = std::find_if(streams.begin(), streams.end(),
                            [&](const Stream& s) { return s.buf == buf && s.store == store && s.moves == moves; });
     if (it == streams.end()) it = streams.insert(streams.end(), Stream{buf, store, std::move(moves), {}});
-    it->offsets.push_back(offset);
+    it->offsets.push_back(OffsetOf(at, k.buffers[buf]));
   };
   for (const kir::Read& r : k.reads) add(r.buf, r.at, false);
   for (const kir::Step& step : k.seq) {
