@@ -71,6 +71,18 @@ def programs(jax):
         x = jnp.where(flip[:, None, None, None], pictures[:, :, ::-1], pictures).astype(jnp.float32) / 255
         return jnp.where(invert[:, None, None, None], 1 - x, x)
 
+    def kept_or_turned(pictures, keep):
+        return jnp.where(keep[:, None, None, None], pictures, pictures.transpose(0, 2, 1, 3))
+
+    def adjusted_by_kind(pictures, kind):
+        """Gamma, contrast, inverse or nothing for each picture of bytes."""
+        x, k = pictures.astype(jnp.float32) / 255, kind[:, None, None, None]
+        return jnp.select([k == 0, k == 1, k == 2], [jnp.sqrt(x), jnp.clip((x - .5) * 1.5 + .5, 0, 1), 1 - x], x)
+
+    def activated_by_choice(x, bias, smooth):
+        """One flag for all: what a layer's activation is."""
+        return jnp.where(smooth, jnp.tanh(x + bias) * .5, jnp.maximum(x + bias, 0))
+
     def layer_or_identity(x, w, keep):
         return jnp.where(keep[:, None], jnp.tanh(x * w) * jax.nn.sigmoid(x), x)
 
@@ -103,6 +115,9 @@ def programs(jax):
         'forces_from_table': (forces_from_table, [f32(100), f32(9000, 3), f32(9000, 3)]),
         'turned_quarters': (turned_quarters, [f32(9, 40, 40, 3), whole(4, 9)]),
         'augmented': (augmented, [bytes_(6, 71, 73, 3), flags(.5, 6), flags(.5, 6)]),
+        'kept_or_turned': (kept_or_turned, [f32(8, 48, 48, 3), flags(.5, 8)]),
+        'adjusted_by_kind': (adjusted_by_kind, [bytes_(8, 61, 67, 3), whole(4, 8)]),
+        'activated_by_choice': (activated_by_choice, [f32(400, 250), f32(250), lambda: jnp.asarray(True)]),
         'channels_first_floats': (lambda x: x.transpose(0, 3, 1, 2), [f32(7, 53, 59, 3)]),
         'channels_first_halves': (lambda x: x.astype(jnp.bfloat16).transpose(0, 3, 1, 2), [f32(7, 53, 59, 4)]),
         'channels_last_doubled': (lambda x: x.transpose(0, 2, 3, 1) * 2, [f32(6, 3, 61, 57)]),

@@ -16,9 +16,6 @@ namespace tenon::emit_llvm::policy {
 inline constexpr int kFourCopies = 16;
 /// Those up to here twice; beyond, a single body with masks does for everything.
 inline constexpr int kTwoCopies = 40;
-/// What is computed once for all points of a reduction counts as a part of them: of so many where a parameter says how
-/// many there are, which few never are.
-inline constexpr int64_t kManyPoints = 64;
 /// A core looks some hundred instructions ahead: of a chain of functions that is one vector's, whose instructions wait
 /// for one another. Two vectors whose instructions alternate take little more time than one, up to this cost of the
 /// body: all that a kernel may hold. Rows have five copies of it instead of three.

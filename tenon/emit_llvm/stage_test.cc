@@ -485,6 +485,15 @@ TEST_P(Stages, WhatShortRowsShareIsComputedForManyRows) {
   EXPECT_FALSE(rounds_vectors(kernel(f32, f32, 32, 100)));
 }
 
+/// Of a kernel's code at the level of the test: how often one of two things is done.
+size_t Branches(const kir::Kernel& k) {
+  const auto text = EmitLlvmText(k, {.isa = Stages::GetParam()});
+  EXPECT_TRUE(text.ok()) << text.status().ToString();
+  size_t count = 0;
+  for (size_t at = 0; text.ok() && (at = text->find("else", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
 // Conditions that rows share: of what they let count each row computes one, or two of four.
 TEST_P(Stages, RowsComputeWhatTheirConditionsLetCount) {
   const auto kernel = [](DType type, int64_t row, bool two, bool shared = true) {
@@ -509,19 +518,49 @@ TEST_P(Stages, RowsComputeWhatTheirConditionsLetCount) {
     b.kernel().split = {1, Size::Of(1)};
     return b.Finish();
   };
-  const auto branches = [](const kir::Kernel& k) {
-    const auto text = EmitLlvmText(k, {.isa = GetParam()});
-    EXPECT_TRUE(text.ok()) << text.status().ToString();
-    size_t count = 0;
-    for (size_t at = 0; text.ok() && (at = text->find("else", at)) != std::string::npos; ++at) ++count;
-    return count;
-  };
   for (const DType type : {f32, DType::kF64}) {
     for (const int64_t row : {64, 301}) {
       for (const bool two : {false, true}) Expect(kernel(type, row, two));
     }
-    EXPECT_GT(branches(kernel(type, 64, true)), branches(kernel(type, 64, false)));
-    EXPECT_GT(branches(kernel(type, 64, false)), branches(kernel(type, 64, false, false)));
+    EXPECT_GT(Branches(kernel(type, 64, true)), Branches(kernel(type, 64, false)));
+    EXPECT_GT(Branches(kernel(type, 64, false)), Branches(kernel(type, 64, false, false)));
+  }
+}
+
+// What all points of a picture share is asked once for it, whatever its rows are: vectors, tiles, or shorter than both.
+TEST_P(Stages, PicturesComputeWhatTheirConditionsLetCount) {
+  const auto kernel = [](DType type, int64_t side, int64_t points, DimMask split, bool shared = true) {
+    KernelBuilder b;
+    const DimId n = b.AddDim(Size::Of(3)), i = b.AddDim(Size::Of(side)), j = b.AddDim(Size::Of(side)),
+                c = b.AddDim(Size::Of(points));
+    const Buf kinds = b.AddDense(BufKind::kArg, type, {3}),
+              x = b.AddDense(BufKind::kArg, type, {3, side, side, points}),
+              out = b.AddDense(BufKind::kOut, type, {3, side, side, points});
+    const auto last = Size::Of(side - 1), down = Size::Of(-1);
+    const Val straight = b.Read(x, {At(n), At(i), At(j), At(c)}), turned = b.Read(x, {At(n), At(j), At(i), At(c)}),
+              mirrored = b.Read(x, {At(n), At(i, down, last), At(j), At(c)}),
+              reversed = b.Read(x, {At(n), At(i), At(j, down, last), At(c)});
+    const Val kind = shared ? b.Read(kinds, {At(n)}) : straight;
+    const auto below = [&](double limit) { return b.Compare(kir::kLt, kind, b.Const(type, limit)); };
+    Stage s;
+    s.dims = {n, i, j, c};
+    s.stores.push_back(
+        Put(out, {At(n), At(i), At(j), At(c)},
+            b.Select(below(0), b.Select(below(-1), straight, turned), b.Select(below(1), mirrored, reversed))));
+    b.AddStage(s);
+    b.kernel().split = {split, Size::Of(split == 0 ? 1 : 7)};
+    return b.Finish();
+  };
+  for (const int64_t points : {1, 3, 20}) {
+    for (const DimMask split : {0U, 7U}) {
+      Expect(kernel(f32, 5, points, split));
+      Expect(kernel(f32, 19, points, split));
+      // Pieces that begin anywhere ask in each row, which single points make short.
+      if (split != 0 && points == 1) continue;
+      EXPECT_GT(Branches(kernel(f32, 19, points, split)), Branches(kernel(f32, 19, points, split, false)))
+          << points << " " << split;
+    }
+    Expect(kernel(DType::kF64, 19, points, 1));
   }
 }
 

@@ -33,4 +33,15 @@ void ForEachRoot(const Store& store, const Fn& fn) {
   }
 }
 
+/// By buffer: whether the kernel may write it, directly or under another name.
+inline std::vector<bool> WrittenBuffers(const Kernel& kernel) {
+  std::vector<bool> written(kernel.buffers.size());
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Buffer& buffer = kernel.buffers[i];
+    if (buffer.kind != BufKind::kArg && buffer.kind != BufKind::kConst) written[i] = true;
+    if (buffer.in_place_of != kNoBuf) written[buffer.in_place_of] = true;
+  }
+  return written;
+}
+
 }  // namespace tenon::kir

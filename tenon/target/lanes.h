@@ -98,10 +98,10 @@ inline bool ComputesAhead(int cost, int handed, int64_t extent) {
   return extent <= kRowAhead && cost >= kLeastAhead + kHandedCost * handed;
 }
 
-/// Rows branch on conditions that all of their points share where that saves so many cycles of a row, which a branch
-/// that was not foreseen takes; on so many of them at most, each of which doubles the code.
-inline constexpr double kLeastChoice = 24;
-inline constexpr int kRowChoices = 2;
+/// Operations on floats below f32 cost so much more (OpCosts) for being rounded.
+inline constexpr int kNarrowRounding = 4;
+/// Where a parameter says how many places a dim has, as many as few never are.
+inline constexpr int64_t kManyPlaces = 64;
 
 /// Strides beyond this share no cache lines worth the shuffles.
 inline constexpr int kMaxInterleaved = 64;

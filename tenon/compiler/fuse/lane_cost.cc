@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/walk.h"
 #include "tenon/target/lanes.h"
+#include "tenon/target/rows.h"
 #include "tenon/target/short_tile.h"
 
 namespace tenon::compiler {
@@ -174,11 +176,12 @@ class Model {
     for (size_t d = 0; d < k_.dims.size(); ++d) {
       if (dims & Bit(d)) extents.push_back(k_.dims[d].extent.baked);
     }
-    std::vector<std::pair<std::vector<int64_t>, int>> reads;
-    std::vector<Val> needed;
-    for (Val v = 0; v < k_.nodes.size(); ++v) {
-      if (needed_[v]) needed.push_back(v);
-    }
+    struct TileRead {
+      Val v;
+      std::vector<int64_t> moves;
+      int bytes;
+    };
+    std::vector<TileRead> reads;
     std::vector<int> bytes;
     for (const kir::Store& s : stage.stores) {
       std::vector<int64_t> moves = MovesAlong(s.at, s.buf, dims, false);
@@ -189,8 +192,8 @@ class Model {
     for (size_t v = 0; v < k_.nodes.size(); ++v) {
       if (!needed_[v] || k_.nodes[v].op != Op::kRead || (deps_[v] & dims) == 0) continue;
       const kir::Read& read = k_.reads[k_.nodes[v].attr];
-      reads.emplace_back(MovesAlong(read.at, read.buf, dims, true), PartBytes(read.buf));
-      bytes.push_back(reads.back().second);
+      reads.push_back({static_cast<Val>(v), MovesAlong(read.at, read.buf, dims, true), PartBytes(read.buf)});
+      bytes.push_back(reads.back().bytes);
     }
     DimMask all = 0;
     for (DimId d : stage.dims) all |= Bit(d);
@@ -199,13 +202,15 @@ class Model {
         tiles * target::kShortTileCycles + StartsOfLoops(all & ~dims, -1) * policy::kInnerLoopCycles;
     for (const int lanes : target::LanesOfTiles(static_cast<int>(widest_), bytes, vector_bytes())) {
       const auto tile = target::ShortTile::Of(extents, stored, lanes);
-      if (!tile || !target::TileFits(*tile, k_, needed, deps_, dims, vector_bytes())) continue;
+      if (!tile || !target::TileFits(*tile, k_, needed_nodes_, deps_, dims, vector_bytes())) continue;
       double cycles = of_loops;
       bool permutes = false;
-      for (const auto& [moves, of_read] : reads) {
-        const target::TileReads moved = target::ReadsOf(*tile, moves, of_read);
+      const std::vector<double> shares = SharesOf(stage, dims, lanes);
+      const auto share = [&](Val v) { return shares.empty() ? 1 : shares[v]; };
+      for (const TileRead& r : reads) {
+        const target::TileReads moved = target::ReadsOf(*tile, r.moves, r.bytes);
         permutes = permutes || !target::LieAsRead(moved);
-        cycles += tiles * target::TileReadCycles(moved, of_read, vector_bytes());
+        cycles += tiles * share(r.v) * target::TileReadCycles(moved, r.bytes, vector_bytes());
       }
       if (!permutes) continue;
       const double vectors = tiles * tile->vectors();
@@ -213,7 +218,8 @@ class Model {
       for (size_t v = 0; v < k_.nodes.size(); ++v) {
         if (!needed_[v]) continue;
         const bool alone = (deps_[v] & dims) == 0;
-        const double times = alone ? Times(deps_[v], false, -1, 1) : vectors * Registers(widest_, lanes);
+        const double times =
+            alone ? Times(deps_[v], false, -1, 1) : vectors * share(static_cast<Val>(v)) * Registers(widest_, lanes);
         if (k_.nodes[v].op != Op::kRead) {
           cycles += CyclesOf(k_.nodes[v], alone) * times;
         } else if (alone) {
@@ -254,17 +260,11 @@ class Model {
     for (const kir::Range& r : stage.domain) here_[r.dim] = std::max<int64_t>(0, r.hi.baked - r.lo.baked);
     tiles_ = stage.reduces.empty();
     needed_.assign(k_.nodes.size(), false);
-    const auto axis = [&](const kir::Axis& a) {
-      if (a.start != kir::kNone) needed_[a.start] = true;
-    };
     for (const kir::Reduce& r : stage.reduces) {
       for (Val v : r.in) needed_[v] = true;
       for (Val v : r.init) needed_[v] = true;
     }
-    for (const kir::Store& s : stage.stores) {
-      needed_[s.value] = true;
-      for (const kir::Axis& a : s.at) axis(a);
-    }
+    for (const kir::Store& s : stage.stores) kir::ForEachRoot(s, [&](Val v) { needed_[v] = true; });
     // Of what is moved and computed; places are reckoned beside it.
     widest_ = 1;
     narrowest_ = 8;
@@ -289,6 +289,10 @@ class Model {
       move(k_.reads[k_.nodes[v].attr].buf);
     }
     widest_ = std::min<int64_t>(widest_, 8);  // structural: parts of complex numbers move one by one
+    needed_nodes_.clear();
+    for (Val v = 0; v < k_.nodes.size(); ++v) {
+      if (needed_[v]) needed_nodes_.push_back(v);
+    }
   }
 
   /// Points of these dims, vectors of `lane` counted once.
@@ -494,7 +498,7 @@ class Model {
   /// Of one vector; `alone`: of a value that all lanes share, whose latencies no other vector hides.
   double CyclesOf(const kir::Node& node, bool alone) const {
     double cost = target_.costs.Of(node);
-    if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += policy::kNarrowRounding;  // structural: below f32
+    if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += target::kNarrowRounding;  // structural: below f32
     const double waits = by_row_ && !IsFloat(node.type) ? 1 : policy::kAloneWaits;
     if (alone) return policy::kLaneCyclesPerCost * waits * cost;
     if (node.op != Op::kMath) return policy::kLaneCyclesPerCost * cost;
@@ -502,119 +506,83 @@ class Model {
     return policy::kMathCyclesPerCost * (wide ? policy::kWideMath : 1) * cost;
   }
 
-  /// Values that the points of a short row share, computed for a vector of rows at once (target::ComputesAhead).
+  /// The stage's rows along these dims of it.
+  target::RowStage RowsAlong(const kir::Stage& stage, DimMask row, int64_t lanes) const {
+    target::RowStage rows{.kernel = k_, .stage = stage, .needed = needed_nodes_, .deps = deps_, .around = {}};
+    for (DimId d : stage.dims) {
+      if ((row & Bit(d)) == 0) rows.around.push_back(d);
+    }
+    rows.row = row;
+    rows.known = kept_;
+    rows.lanes = lanes;
+    return rows;
+  }
+
+  /// Values that the points of a short row share, computed for a vector of rows at once (target::AheadOf).
   struct Ahead {
     std::vector<bool> computed;
     double cycles = 0;
   };
   Ahead AheadOf(const kir::Stage& stage, int lane, const Tiles& tiles) const {
     Ahead ahead{.computed = std::vector<bool>(k_.nodes.size())};
-    DimId along = 0;
-    for (DimId d : stage.dims) {
-      if (static_cast<int>(d) != lane) along = d;
+    if (!IsOwnDim(stage, lane) || tiles.dim >= 0) return ahead;
+    const DimMask row = Bit(static_cast<size_t>(lane));
+    const std::optional<target::ValuesAhead> values = target::AheadOf(RowsAlong(stage, row, 1));
+    if (!values) return ahead;
+    for (const Val v : values->early) {
+      ahead.computed[v] = true;
+      if (k_.nodes[v].op != Op::kRead)
+        ahead.cycles += CyclesOf(k_.nodes[v], false) * Times(deps_[v], reduced_[v], lane, 1);
     }
-    if (lane < 0 || tiles.dim >= 0 || !stage.reduces.empty() || stage.dims.size() < 2) return ahead;
-    std::vector<bool> early(k_.nodes.size()), wanted(k_.nodes.size());
-    for (const kir::Store& s : stage.stores) {
-      wanted[s.value] = true;
-      for (const kir::Axis& a : s.at) {
-        if (a.start != kir::kNone) wanted[a.start] = true;
-      }
-    }
-    int cost = 0, handed = 0;
-    double cycles = 0;
-    for (size_t v = 0; v < k_.nodes.size(); ++v) {
-      const kir::Node& node = k_.nodes[v];
-      if (!needed_[v]) continue;
-      early[v] =
-          (deps_[v] & Bit(along)) != 0 && (deps_[v] & Bit(static_cast<size_t>(lane))) == 0 && node.op != Op::kIndex;
-      if (!early[v]) {
-        kir::ForEachInput(k_, node, [&](Val in) { wanted[in] = true; });
-        continue;
-      }
-      cost += target_.costs.Of(node);
-      if (node.op != Op::kRead) cycles += CyclesOf(node, false) * Times(deps_[v], reduced_[v], lane, 1);
-    }
-    for (size_t v = 0; v < k_.nodes.size(); ++v) handed += needed_[v] && early[v] && wanted[v] ? 1 : 0;
-    if (!target::ComputesAhead(cost, handed, here_[static_cast<size_t>(lane)])) return ahead;
     DimMask rows = 0;
-    for (DimId d : stage.dims) rows |= static_cast<int>(d) == lane ? 0 : Bit(d);
-    ahead.computed = std::move(early);
-    ahead.cycles = cycles * 4 / vector_bytes() +  // structural: lanes of f32
-                   policy::kLaneCyclesPerCost * target::kHandedCost * handed * Points(rows, -1, 1);
+    for (DimId d : stage.dims) rows |= Bit(d);
+    ahead.cycles *= 4.0 / vector_bytes();  // structural: lanes of f32
+    ahead.cycles += policy::kLaneCyclesPerCost * target::kHandedCost * static_cast<double>(values->handed.size()) *
+                    Points(rows & ~row, -1, 1);
     return ahead;
   }
+  /// Whether the stage is one of points with rows along this dim of its own.
+  static bool IsOwnDim(const kir::Stage& stage, int lane) {
+    return lane >= 0 && stage.reduces.empty() &&
+           std::ranges::find(stage.dims, static_cast<DimId>(lane)) != stage.dims.end();
+  }
 
-  /// Of each node the share of rows that need it, where conditions that the row's points share say so; nothing where
-  /// they are none, or too many.
-  std::vector<double> SharesOf(const kir::Stage& stage, int lane) const {
-    std::vector<Val> conditions;
-    const auto choice = [&](Val v) {
-      const kir::Node& node = k_.nodes[v];
-      if (node.op != Op::kSelect || !needed_[v]) return kir::kNone;
-      const kir::Node& asked = k_.nodes[node.in[0]];
-      const Val condition = asked.op == Op::kNot ? asked.in[0] : node.in[0];
-      return deps_[condition] == 0 || (deps_[condition] & Bit(static_cast<size_t>(lane))) ? kir::kNone : condition;
-    };
-    for (Val v = 0; v < k_.nodes.size(); ++v) {
-      const Val condition = choice(v);
-      if (condition != kir::kNone && std::ranges::find(conditions, condition) == conditions.end())
-        conditions.push_back(condition);
+  /// Of each node of rows along these dims the share of them that need it, where they branch on what their points share
+  /// (target::ChoicesOf); nothing where they do not.
+  std::vector<double> SharesOf(const kir::Stage& stage, DimMask row, int64_t lanes) const {
+    const target::RowChoices choices = target::ChoicesOf(RowsAlong(stage, row, lanes));
+    if (choices.ways.empty()) return {};
+    std::vector<double> shares(k_.nodes.size(), 0);
+    AddShares(choices, 1, shares);
+    // What is known around rows is computed there.
+    for (const Val v : needed_nodes_) {
+      if ((deps_[v] & row) == 0) shares[v] = 1;
     }
-    if (conditions.empty() || conditions.size() > target::kRowChoices) return {};
-    // A bit for each way in which the conditions may hold: bit c of its number says whether the one numbered c does.
-    const auto ways = static_cast<unsigned>(1U << (1U << conditions.size()));
-    std::vector<unsigned> needed_in(k_.nodes.size());
-    const auto all = [&](Val v) { needed_in[v] = ways - 1; };
-    for (const kir::Store& s : stage.stores) {
-      all(s.value);
-      for (const kir::Axis& a : s.at) {
-        if (a.start != kir::kNone) all(a.start);
-      }
-    }
-    for (size_t v = k_.nodes.size(); v-- > 0;) {
-      const kir::Node& node = k_.nodes[v];
-      const Val condition = choice(static_cast<Val>(v));
-      if (condition == kir::kNone) {
-        if (needed_[v]) kir::ForEachInput(k_, node, [&](Val in) { needed_in[in] |= needed_in[v]; });
-        continue;
-      }
-      const auto c = static_cast<size_t>(std::ranges::find(conditions, condition) - conditions.begin());
-      unsigned holds = 0;
-      for (unsigned way = 0; way < (1U << conditions.size()); ++way) holds |= (way >> c & 1U) << way;
-      if (condition != node.in[0]) holds = ~holds;
-      needed_in[node.in[0]] |= needed_in[v];
-      needed_in[node.in[1]] |= needed_in[v] & holds;
-      needed_in[node.in[2]] |= needed_in[v] & ~holds;
-    }
-    std::vector<double> shares;
-    for (const unsigned in : needed_in)
-      shares.push_back(static_cast<double>(std::popcount(in)) / (1U << conditions.size()));
     return shares;
+  }
+  static void AddShares(const target::RowChoices& choices, double share, std::vector<double>& shares) {
+    for (const target::RowChoices& way : choices.ways) AddShares(way, share / 2, shares);
+    if (!choices.ways.empty()) return;
+    for (const Val v : choices.needed) shares[v] += share;
   }
 
   /// With `lane` in lanes; -1: one point at a time.
   LaneCost Cycles(const kir::Stage& stage, int lane) const {
     if (lane < 0) return Cycles(stage, lane, 1);
-    const LaneCost all = Cycles(stage, lane, std::vector<double>());
-    const std::vector<double> shares = stage.reduces.empty() ? SharesOf(stage, lane) : std::vector<double>();
-    if (shares.empty()) return all;
-    const LaneCost chosen = Cycles(stage, lane, shares);
-    DimMask rows = Bit(k_.outer) - 1;
-    for (DimId d : stage.dims) rows |= static_cast<int>(d) == lane ? 0 : Bit(d);
-    return all.cycles - chosen.cycles >= target::kLeastChoice * Points(rows, -1, 1) ? chosen : all;
-  }
-  LaneCost Cycles(const kir::Stage& stage, int lane, const std::vector<double>& shares) const {
     const int64_t lanes = std::clamp<int64_t>(target_.vector_bytes / widest_, 1, kMostLanes);
     const int64_t narrow = target::NarrowLanes(static_cast<int>(narrowest_));
-    LaneCost cycles = Cycles(stage, lane, lanes, {}, shares);
+    LaneCost cycles = Cycles(stage, lane, lanes);
     if (narrowest_ < 4 && narrow != lanes && narrow <= 2 * lanes)
-      cycles = std::min(cycles, Cycles(stage, lane, narrow, {}, shares));
-    const Tiles tiles = shares.empty() ? TilesOf(lane, lanes) : Tiles();
+      cycles = std::min(cycles, Cycles(stage, lane, narrow));
+    const Tiles tiles = TilesOf(lane, lanes);
     return tiles.dim < 0 ? cycles : std::min(cycles, Cycles(stage, lane, tiles.side, tiles));
   }
-  LaneCost Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {},
-                  const std::vector<double>& shares = {}) const {
+  LaneCost Cycles(const kir::Stage& stage, int lane, int64_t lanes, const Tiles& tiles = {}) const {
+    std::vector<double> shares;
+    if (IsOwnDim(stage, lane)) {
+      const DimMask across = tiles.dim >= 0 ? Bit(static_cast<size_t>(tiles.dim)) : 0;
+      shares = SharesOf(stage, Bit(static_cast<size_t>(lane)) | across, lanes);
+    }
     const double registers = Registers(widest_, lanes);
     const Ahead ahead = AheadOf(stage, lane, tiles);
     double cycles = ahead.cycles;
@@ -724,7 +692,8 @@ class Model {
   std::vector<int64_t> here_;
   bool tiles_ = false;  ///< May run in square tiles of two dims.
   std::vector<bool> needed_;
-  std::vector<bool> reduced_;  ///< What reductions ask for.
+  std::vector<Val> needed_nodes_;  ///< The same, ascending.
+  std::vector<bool> reduced_;      ///< What reductions ask for.
   int64_t widest_ = 4, narrowest_ = 4;
 };
 

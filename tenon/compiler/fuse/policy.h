@@ -186,8 +186,6 @@ inline constexpr double kLaneCyclesPerCost = 0.5;
 /// what is left of that for types of eight bytes, whose costs are of two vectors.
 inline constexpr double kMathCyclesPerCost = 0.35;
 inline constexpr double kWideMath = 0.5;
-/// What it costs (OpCosts) to round a result to fewer bits than f32 has.
-inline constexpr int kNarrowRounding = 4;
 /// Cycles of asking whether a guard holds, and of heeding the answer; and of both for each lane anew, in every row.
 inline constexpr double kGuardCycles = 0.5;
 inline constexpr double kLaneGuardCycles = 4;

@@ -4,6 +4,7 @@
 
 #include "tenon/kir/math.h"
 #include "tenon/kir/walk.h"
+#include "tenon/target/lanes.h"
 #include "tenon/target/target.h"
 
 namespace tenon::emit_llvm {
@@ -51,14 +52,8 @@ Access Analysis::AccessOf(const kir::Kernel& kernel, kir::Buf buf, const SmallVe
   return access;
 }
 
-Analysis::Analysis(const kir::Kernel& k) : kernel(k) {
+Analysis::Analysis(const kir::Kernel& k) : kernel(k), buffer_mutable(kir::WrittenBuffers(k)) {
   if (kir::ReadsByData(k)) ranges = kir::RangeRules(k).OfAll();
-  buffer_mutable.resize(k.buffers.size());
-  for (size_t i = 0; i < k.buffers.size(); ++i) {
-    const kir::BufKind kind = k.buffers[i].kind;
-    if (kind != kir::BufKind::kArg && kind != kir::BufKind::kConst) buffer_mutable[i] = 1;
-    if (k.buffers[i].in_place_of != kir::kNoBuf) buffer_mutable[k.buffers[i].in_place_of] = 1;
-  }
   for (const kir::Read& read : k.reads) reads.push_back(AccessOf(k, read.buf, read.at, read.guard));
   FindDeps();
 }
@@ -188,7 +183,7 @@ int Analysis::Cost(const std::vector<Val>& nodes, DimMask vector_dims) const {
     if (!(deps[v] & vector_dims)) continue;
     const kir::Node& node = kernel.nodes[v];
     cost += target::OpCosts::Standard().Of(node);
-    if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += 4;  // rounding
+    if (IsFloat(node.type) && ByteWidth(node.type) < 4) cost += target::kNarrowRounding;
   }
   return cost;
 }

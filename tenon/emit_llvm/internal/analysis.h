@@ -40,8 +40,8 @@ class Analysis {
   std::vector<kir::DimMask> deps;  ///< Per node: the dims that its value depends on.
   /// Per node, where data decide what is read; else empty.
   std::vector<kir::IntegerRange> ranges;
-  std::vector<uint8_t> buffer_mutable;  ///< Per buffer: the kernel may write it, directly or under another name.
-  std::vector<Access> reads;            ///< Per Kernel::reads.
+  std::vector<bool> buffer_mutable;  ///< Per buffer (kir::WrittenBuffers).
+  std::vector<Access> reads;         ///< Per Kernel::reads.
 
   /// Nodes that evaluating `roots` needs, ascending. Does not look through kReduced and kCarried.
   std::vector<kir::Val> Needed(const std::vector<kir::Val>& roots) const;

@@ -5,40 +5,28 @@
 #include <vector>
 
 #include "tenon/emit_llvm/internal/function_emitter.h"
-#include "tenon/emit_llvm/policy.h"
-#include "tenon/kir/walk.h"
-#include "tenon/target/lanes.h"
 
 namespace tenon::emit_llvm {
 
 using kir::DimId;
-using kir::DimMask;
 using kir::Op;
 using kir::Val;
 using llvm::Value;
 
+namespace {
+
+/// Without the nodes that are `done`.
+target::RowChoices Without(target::RowChoices choices, const std::vector<bool>& done) {
+  std::erase_if(choices.needed, [&](Val v) { return done[v]; });
+  for (target::RowChoices& way : choices.ways) way = Without(std::move(way), done);
+  return choices;
+}
+
+}  // namespace
+
 const llvm::ConstantInt* FunctionEmitter::Decided(Val condition) const {
   const auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(values_[condition]);
   return known != nullptr && known->getType()->isIntegerTy(1) ? known : nullptr;
-}
-
-FunctionEmitter::NodeList FunctionEmitter::Reached(const NodeList& needed, const std::vector<Val>& roots) const {
-  std::vector<bool> reached(k_.nodes.size());
-  for (Val v : roots) reached[v] = true;
-  NodeList left;
-  for (auto v = needed.rbegin(); v != needed.rend(); ++v) {
-    if (!reached[*v]) continue;
-    left.push_back(*v);
-    const kir::Node& node = k_.nodes[*v];
-    const llvm::ConstantInt* known = node.op == Op::kSelect ? Decided(node.in[0]) : nullptr;
-    if (known != nullptr) {
-      reached[node.in[known->isZero() ? 2 : 1]] = true;
-    } else {
-      kir::ForEachInput(k_, node, [&](Val in) { reached[in] = true; });
-    }
-  }
-  std::ranges::reverse(left);
-  return left;
 }
 
 void FunctionEmitter::Decide(const NodeList& needed, Val condition, bool holds) {
@@ -49,51 +37,43 @@ void FunctionEmitter::Decide(const NodeList& needed, Val condition, bool holds) 
   }
 }
 
-double FunctionEmitter::RowCycles(const NodeList& needed, DimId row, unsigned lanes) const {
-  const kir::Size extent = k_.dims[row].extent;
-  const int64_t points = extent.is_param() ? policy::kManyPoints : extent.baked;
-  double cycles = policy::kCyclesPerCost * an_.Cost(needed, DimMask{1} << row);
-  for (Val v : needed) {
-    if (k_.nodes[v].op != Op::kRead || (an_.deps[v] >> row & 1) == 0) continue;
-    const std::optional<int64_t> stride = ConstStride(an_.reads[k_.nodes[v].attr], row);
-    cycles += stride == 1 ? target::kContiguousMove : target::kStridedMove;
+void FunctionEmitter::ForRows(const kir::Stage& stage, const StagePlan& plan, const target::RowChoices& choices,
+                              size_t open, llvm::function_ref<void(const NodeList&)> row) {
+  const NodeList& needed = choices.needed;
+  // Single points are computed where they are stored.
+  const bool is_point = open == plan.outside.size() && plan.kind == StagePlan::Kind::kScalar;
+  if (open > 0 && !is_point) Precompute(needed);
+  if (choices.condition != kir::kNone && choices.loops == open) {
+    const auto decided = [&](bool holds) {
+      Decide(needed, choices.condition, holds);
+      ForRows(stage, plan, choices.ways[holds ? 0 : 1], open, row);
+    };
+    if (!Has(choices.condition, 0)) {
+      target::RowChoices nothing;
+      nothing.needed = needed;
+      return ForRows(stage, plan, nothing, open, row);
+    }
+    return IfElse(Get(choices.condition, 0), [&] { decided(true); }, [&] { decided(false); });
   }
-  return cycles * static_cast<double>((points + lanes - 1) / lanes);
-}
-
-void FunctionEmitter::ForChoices(const std::vector<Val>& roots, const StagePlan& plan, const NodeList& needed,
-                                 int choices, llvm::function_ref<void(const NodeList&)> row) {
-  const auto along = static_cast<DimId>(plan.vector_dim);
-  const auto cycles = [&](const NodeList& nodes) { return RowCycles(nodes, along, plan.lanes); };
-  const auto left = [&](Val condition, bool holds) {
-    const size_t mark = Mark();
-    Decide(needed, condition, holds);
-    NodeList reached = Reached(needed, roots);
-    Rewind(mark);
-    return reached;
-  };
-  llvm::SmallVector<Val, 8> asked;
-  Val best = kir::kNone;
-  double most = target::kLeastChoice;
-  for (Val v : needed) {
-    if (choices == 0 || k_.nodes[v].op != Op::kSelect) continue;
-    Val condition = k_.nodes[v].in[0];
-    if (k_.nodes[condition].op == Op::kNot) condition = k_.nodes[condition].in[0];
-    if ((an_.deps[condition] >> along & 1) != 0 || !Has(condition, 0) || Decided(condition) != nullptr ||
-        llvm::is_contained(asked, condition))
-      continue;
-    asked.push_back(condition);
-    const double saved = cycles(needed) - (cycles(left(condition, true)) + cycles(left(condition, false))) / 2;
-    if (saved <= most) continue;
-    most = saved;
-    best = condition;
+  if (open == plan.outside.size()) return row(needed);
+  const DimId dim = plan.outside[open];
+  if (plan.kind == StagePlan::Kind::kVector && open + 1 == plan.outside.size()) {
+    if (const auto ahead = target::AheadOf(RowStageOf(stage, plan, needed))) {
+      std::vector<bool> done(k_.nodes.size());
+      for (const Val v : ahead->early) done[v] = true;
+      for (const Val v : ahead->handed) done[v] = false;
+      const target::RowChoices late = Without(choices, done);
+      return ForRowsAhead(dim, *ahead, [&] { ForRows(stage, plan, late, open + 1, row); });
+    }
   }
-  if (best == kir::kNone) return row(needed);
-  const auto decided = [&](bool holds) {
-    Decide(needed, best, holds);
-    ForChoices(roots, plan, Reached(needed, roots), choices - 1, row);
-  };
-  IfElse(Get(best, 0), [&] { decided(true); }, [&] { decided(false); });
+  For(
+      DimLow(dim), DimHigh(dim), I64(1), nullptr, [&] { Precompute(needed); },
+      [&](Value* i) {
+        PrefetchRows(dim, i, needed);
+        dim_value_[dim] = i;
+        ForRows(stage, plan, choices, open + 1, row);
+        dim_value_[dim] = nullptr;
+      });
 }
 
 }  // namespace tenon::emit_llvm

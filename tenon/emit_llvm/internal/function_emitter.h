@@ -21,6 +21,7 @@
 #include "tenon/emit_llvm/policy.h"
 #include "tenon/kir/magnitudes.h"
 #include "tenon/target/lanes.h"
+#include "tenon/target/rows.h"
 
 namespace tenon::emit_llvm {
 
@@ -264,30 +265,19 @@ class FunctionEmitter {
   void EmitElementwise(const kir::Stage& stage, const StagePlan& plan);
   /// All points along the plan's dim in lanes.
   void EmitRow(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream);
-  void EmitRowOf(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream);
   void EmitTiles(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed);
   // Rows that share much (rows_ahead.cc)
-  /// What the points of a row share is computed for a vector of rows and waits in memory for each row's turn.
-  struct RowsAhead {
-    kir::DimId dim = 0;    ///< Along which the rows lie.
-    unsigned lanes = 1;    ///< 1: nothing is computed so.
-    NodeList early = {};   ///< Computed for a vector of rows.
-    NodeList handed = {};  ///< Those of them that rows ask for.
-    NodeList late = {};    ///< What rows need, these among them.
-  };
-  RowsAhead RowsAheadOf(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed) const;
-  void ForRowsAhead(const RowsAhead& ahead, llvm::function_ref<void()> row);
+  target::RowStage RowStageOf(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed) const;
+  /// The rows along the innermost loop around them, a vector of rows' shared values at a time.
+  void ForRowsAhead(kir::DimId along, const target::ValuesAhead& ahead, llvm::function_ref<void()> row);
   // Rows of which each computes one of two things (choices.cc)
   /// What is known of a condition when code is made; null: nothing.
   const llvm::ConstantInt* Decided(kir::Val condition) const;
-  /// Those of `needed` that the roots still need with what is decided.
-  NodeList Reached(const NodeList& needed, const std::vector<kir::Val>& roots) const;
   /// Makes the condition known until the enclosing scope ends.
   void Decide(const NodeList& needed, kir::Val condition, bool holds);
-  double RowCycles(const NodeList& needed, kir::DimId row, unsigned lanes) const;
-  /// row(what it needs), behind branches on at most so many conditions that the row's points share.
-  void ForChoices(const std::vector<kir::Val>& roots, const StagePlan& plan, const NodeList& needed, int choices,
-                  llvm::function_ref<void(const NodeList&)> row);
+  /// row(what it needs) in the loops around it, of which so many are open.
+  void ForRows(const kir::Stage& stage, const StagePlan& plan, const target::RowChoices& choices, size_t open,
+               llvm::function_ref<void(const NodeList&)> row);
   /// Whether the stage combines one vector after another with memory at places that only data knows.
   bool MayPair(const kir::Stage& stage, const StagePlan& plan);
   /// Two iterations of the serial dim at once where they go to one place: what is added to what was just stored waits

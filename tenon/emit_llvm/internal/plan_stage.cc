@@ -470,7 +470,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   double times = 1;
   for (DimId d : plan.reduced) {
     const kir::Size extent = an.kernel.dims[d].extent;
-    times *= static_cast<double>(extent.is_param() ? policy::kManyPoints : std::max<int64_t>(1, extent.baked));
+    times *= static_cast<double>(extent.is_param() ? target::kManyPlaces : std::max<int64_t>(1, extent.baked));
   }
   std::vector<const Access*> read, read_once;
   for (Val n : needed) {

@@ -469,35 +469,23 @@ void FunctionEmitter::EmitElementwise(const kir::Stage& stage, const StagePlan& 
   Value* stream = nullptr;
   if (plan.kind == StagePlan::Kind::kVector)
     stream = StreamingAllowed(stores, plan.outside, static_cast<DimId>(plan.vector_dim), 1, plan.lanes);
-  const RowsAhead ahead = RowsAheadOf(stage, plan, needed);
-  if (ahead.lanes > 1) {
-    llvm::SmallVector<DimId, 4> outside = plan.outside;
-    outside.pop_back();
-    return ForDims(outside, 0, needed, nullptr,
-                   [&] { ForRowsAhead(ahead, [&] { EmitRow(stage, plan, ahead.late, stream); }); });
-  }
-  ForDims(plan.outside, 0, needed, nullptr, [&] {
+  target::RowChoices choices;
+  choices.needed = needed;
+  if (plan.kind != StagePlan::Kind::kScalar) choices = target::ChoicesOf(RowStageOf(stage, plan, needed));
+  ForRows(stage, plan, choices, 0, [&](const NodeList& left) {
     if (plan.kind == StagePlan::Kind::kScalar) {
-      EmitPoint(stores, needed);
+      EmitPoint(stores, left);
     } else if (plan.kind == StagePlan::Kind::kTile) {
-      EmitTiles(stage, plan, needed);
+      EmitTiles(stage, plan, left);
     } else if (plan.kind == StagePlan::Kind::kShort) {
-      EmitShortTile(stage, plan, needed);
+      EmitShortTile(stage, plan, left);
     } else {
-      EmitRow(stage, plan, needed, stream);
+      EmitRow(stage, plan, left, stream);
     }
   });
 }
 
 void FunctionEmitter::EmitRow(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream) {
-  std::vector<Val> roots;
-  for (const kir::Store& s : stage.stores) Analysis::StoreRoots(s, &roots);
-  Precompute(needed);
-  ForChoices(roots, plan, needed, target::kRowChoices,
-             [&](const NodeList& left) { EmitRowOf(stage, plan, left, stream); });
-}
-
-void FunctionEmitter::EmitRowOf(const kir::Stage& stage, const StagePlan& plan, const NodeList& needed, Value* stream) {
   std::vector<const kir::Store*> stores;
   for (const kir::Store& s : stage.stores) stores.push_back(&s);
   const auto v = static_cast<DimId>(plan.vector_dim);

@@ -65,7 +65,7 @@ double TableCost(const Table& table, unsigned lanes) {
 
 void FunctionEmitter::PrecomputeRow(Val v) {
   const size_t read = k_.nodes[v].attr;
-  if (rows_[read][0] != nullptr || an_.buffer_mutable[k_.reads[read].buf] != 0) return;
+  if (rows_[read][0] != nullptr || an_.buffer_mutable[k_.reads[read].buf]) return;
   const std::optional<Table> table = TableOf(an_, read, static_cast<DimId>(lanes_.dim), lanes_.lanes, isa_);
   if (!table) return;
   ExtendPointer(read);
