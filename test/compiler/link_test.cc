@@ -258,7 +258,7 @@ TEST(Link, ProductsOfAVectorWithAMatrix) {
 }
 
 TEST(Link, LargeStepsStayApart) {
-  Check(R"(func.func @main(%x: tensor<200x200xf32>) -> tensor<200x200xf32> {
+  Check(R"(func.func @main(%x: tensor<200x200xf32>) -> (tensor<i32>, tensor<200x200xf32>) {
     %i0 = stablehlo.constant dense<0> : tensor<i32>
     %one = stablehlo.constant dense<1> : tensor<i32>
     %trips = stablehlo.constant dense<40> : tensor<i32>
@@ -272,7 +272,7 @@ TEST(Link, LargeStepsStayApart) {
       %t = stablehlo.add %i, %one : tensor<i32>
       stablehlo.return %t, %c : tensor<i32>, tensor<200x200xf32>
     }
-    return %r#1 : tensor<200x200xf32>
+    return %r#0, %r#1 : tensor<i32>, tensor<200x200xf32>
   })",
         1, 2);
 }

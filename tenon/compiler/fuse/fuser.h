@@ -109,6 +109,9 @@ class Fuser {
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);
   Status EmitWhile(NodeId id, plan::Seq& out);
+  /// What of the body of a loop that needs no condition anything asks for, and which carries: those that only count are
+  /// not `needed`.
+  Block NeededOf(NodeId loop, std::vector<bool>& needed) const;
   /// Matrices from outside that the loop multiplies with vectors lie as is best for that while it is emitted: by
   /// columns where rows are in lanes, as drivers want them where these take the product. `trips`: less than 0 for
   /// unknown.

@@ -43,15 +43,20 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   }
   const GraphNode& node = p_[id];
   const Block& condition = node.blocks[0];
-  const Block& body = node.blocks[1];
+  plan::WhileStep step;
+  bool effects = false;
+  for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
+  if (!effects) step.trip_count = KnownTrips(p_, node);
+  std::vector<bool> kept(node.in.size(), true);
+  const Block body = step.trip_count < 0 ? node.blocks[1] : NeededOf(id, kept);
+  for (size_t i = 0; i < node.in.size(); ++i) kept[i] = kept[i] && !IsToken(node.shape(static_cast<uint32_t>(i)));
   std::vector<View> carried(node.in.size());
   for (size_t i = 0; i < node.in.size(); ++i) {
-    if (IsToken(node.shape(static_cast<uint32_t>(i)))) continue;
+    if (!kept[i]) continue;
     TENON_ASSIGN_OR_RETURN(View init, ViewOf(node.in[i], out));
     carried[i] = NewTemp(node.shape(static_cast<uint32_t>(i)));
     Copy(init, carried[i], out);
   }
-  plan::WhileStep step;
   int64_t bytes = 0;
   for (const Shape& shape : node.out) bytes += IsToken(shape) ? 0 : SizeBytes(shape);
   const double step_ops_around =
@@ -60,13 +65,10 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   const size_t outside = bound_.size();
   auto bind = [&](const Block& block) {
     for (size_t i = 0; i < block.args.size(); ++i) {
-      if (!IsToken(p_[block.args[i]].shape())) Bind({block.args[i], 0}, carried[i]);
+      if (kept[i]) Bind({block.args[i], 0}, carried[i]);
     }
   };
   auto leave = [&] { Unbind(outside); };
-  bool effects = false;
-  for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
-  if (!effects) step.trip_count = KnownTrips(p_, node);
   if (step.trip_count < 0) {
     bind(condition);
     TENON_RETURN_IF_ERROR(EmitBlock(condition, step.condition));
@@ -78,22 +80,67 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     leave();
   }
   TENON_RETURN_IF_ERROR(TurnMatrices(body, KnownTrips(p_, node), out));
-  bind(body);
+  bind(node.blocks[1]);
   TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
-  for (size_t i = 0; i < body.results.size(); ++i) {
-    if (IsToken(node.shape(static_cast<uint32_t>(i)))) continue;
-    if (body.results[i] == Ref{body.args[i], 0}) continue;
-    TENON_ASSIGN_OR_RETURN(View next, ViewOf(body.results[i], step.body));
+  const std::vector<Ref>& results = node.blocks[1].results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!kept[i] || results[i] == Ref{node.blocks[1].args[i], 0}) continue;
+    TENON_ASSIGN_OR_RETURN(View next, ViewOf(results[i], step.body));
     step.carry.push_back({Slot(next), Slot(carried[i])});
   }
   leave();
   step_ops_ = step_ops_around;
   in_loop_ = in_loop_around;
   for (size_t i = 0; i < node.out.size(); ++i) {
-    if (!IsToken(node.shape(static_cast<uint32_t>(i)))) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
+    if (kept[i]) Bind({id, static_cast<uint32_t>(i)}, carried[i]);
   }
   out.push_back({std::move(step)});
   return OkStatus();
+}
+
+Block Fuser::NeededOf(NodeId id, std::vector<bool>& needed) const {
+  const GraphNode& loop = p_[id];
+  const Block& body = loop.blocks[1];
+  std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+  std::unordered_map<NodeId, size_t> carry_of;
+  for (size_t i = 0; i < body.args.size(); ++i) carry_of.emplace(body.args[i], i);
+  std::unordered_set<NodeId> live;
+  std::vector<NodeId> open;
+  const auto need = [&](NodeId n) {
+    if ((inside.contains(n) || carry_of.contains(n)) && live.insert(n).second) open.push_back(n);
+  };
+  const auto need_carry = [&](size_t i) {
+    needed[i] = true;
+    need(body.results[i].node);
+  };
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const auto result = static_cast<uint32_t>(i);
+    needed[i] = false;
+    if (loop.out.size() == 1 || used_.contains({id, result}) || IsToken(loop.shape(result))) need_carry(i);
+  }
+  for (NodeId n : body.nodes) {
+    if (p_[n].side_effect || !p_[n].blocks.empty()) need(n);
+  }
+  while (!open.empty()) {
+    const NodeId n = open.back();
+    open.pop_back();
+    if (const auto carry = carry_of.find(n); carry != carry_of.end()) {
+      if (!needed[carry->second]) need_carry(carry->second);
+      continue;
+    }
+    for (Ref r : p_[n].in) need(r.node);
+    for (NodeId captured : captures_.Of(n)) need(captured);
+  }
+  Block part;
+  for (NodeId n : body.nodes) {
+    if (live.contains(n)) part.nodes.push_back(n);
+  }
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    part.args.push_back(body.args[i]);
+    part.results.push_back(body.results[i]);
+  }
+  return part;
 }
 
 Status Fuser::TurnMatrices(const Block& body, int64_t trips, Seq& out) {
