@@ -49,4 +49,38 @@ const std::vector<NodeId>& Captures::Of(NodeId id) const {
   return it == of_.end() ? none : it->second;
 }
 
+SeenOfLoop SeenOf(const Program& program, NodeId loop, const Captures& captures,
+                  const std::unordered_set<Ref, RefHasher>& used, const std::vector<NodeId>& roots) {
+  const GraphNode& node = program[loop];
+  std::unordered_set<NodeId> inside;
+  std::unordered_map<NodeId, size_t> carry_of;
+  for (const Block& block : node.blocks) {
+    inside.insert(block.nodes.begin(), block.nodes.end());
+    for (size_t i = 0; i < block.args.size(); ++i) carry_of.emplace(block.args[i], i);
+  }
+  SeenOfLoop seen{std::vector<bool>(node.in.size(), false), {}};
+  std::vector<NodeId> open = roots;
+  const auto see = [&](size_t i) {
+    if (seen.carries[i]) return;
+    seen.carries[i] = true;
+    open.push_back(node.blocks[1].results[i].node);
+  };
+  for (size_t i = 0; i < seen.carries.size(); ++i) {
+    if (node.in.size() == 1 || used.contains({loop, static_cast<uint32_t>(i)})) see(i);
+  }
+  while (!open.empty()) {
+    const NodeId n = open.back();
+    open.pop_back();
+    const auto carry = carry_of.find(n);
+    if ((carry == carry_of.end() && !inside.contains(n)) || !seen.nodes.insert(n).second) continue;
+    if (carry != carry_of.end()) {
+      see(carry->second);
+      continue;
+    }
+    for (Ref r : program[n].in) open.push_back(r.node);
+    for (NodeId captured : captures.Of(n)) open.push_back(captured);
+  }
+  return seen;
+}
+
 }  // namespace tenon::compiler

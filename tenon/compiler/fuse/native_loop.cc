@@ -109,12 +109,13 @@ class LoopMaker {
  public:
   /// `used`: results that somebody uses, of nodes with several. `each`: EndOfEachPoint, where points end so.
   LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points, std::optional<Ref> each,
-            const std::unordered_set<Ref, RefHasher>& used)
+            const Captures& captures, const std::unordered_set<Ref, RefHasher>& used)
       : p_(p),
         loop_(p[id]),
         id_(id),
         points_(std::move(points)),
         each_(each),
+        captures_(captures),
         used_(used),
         checks_(env.checks),
         tracer_(p, members_, env, b_) {}
@@ -219,33 +220,6 @@ class LoopMaker {
     return loop_.in.size() == 1 || used_.contains({id_, static_cast<uint32_t>(carry)});
   }
 
-  /// Carries that somebody sees: other than counters of loops that end by themselves.
-  std::vector<bool> FindSeen() const {
-    std::vector<bool> seen(loop_.in.size(), false);
-    std::vector<Ref> next;
-    std::unordered_set<NodeId> visited;
-    const auto see = [&](size_t i) {
-      if (seen[i]) return;
-      seen[i] = true;
-      next.push_back(loop_.blocks[1].results[i]);
-    };
-    for (size_t i = 0; i < seen.size(); ++i) {
-      if (IsUsed(i)) see(i);
-    }
-    if (KnownTrips(p_, loop_) < 0) next.push_back(each_ ? *each_ : loop_.blocks[0].results[0]);
-    while (!next.empty()) {
-      const NodeId n = next.back().node;
-      next.pop_back();
-      if (!visited.insert(n).second) continue;
-      if (const auto arg = arg_of_.find(n); arg != arg_of_.end()) {
-        see(arg->second);
-      } else if (members_.contains(n)) {
-        next.insert(next.end(), p_[n].in.begin(), p_[n].in.end());
-      }
-    }
-    return seen;
-  }
-
   bool Classify() {
     const Block& body = loop_.blocks[1];
     stacked.assign(loop_.in.size(), false);
@@ -253,7 +227,9 @@ class LoopMaker {
     for (size_t i = 0; i < loop_.in.size(); ++i) {
       for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
     }
-    const std::vector<bool> seen = FindSeen();
+    std::vector<NodeId> ends;
+    if (KnownTrips(p_, loop_) < 0) ends.push_back(each_ ? each_->node : loop_.blocks[0].results[0].node);
+    const std::vector<bool> seen = SeenOf(p_, id_, captures_, used_, ends).carries;
     size_t next = 0;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
       if (!seen[i]) continue;
@@ -401,6 +377,7 @@ class LoopMaker {
   NodeId id_;
   Dims points_;
   std::optional<Ref> each_;
+  const Captures& captures_;
   const std::unordered_set<Ref, RefHasher>& used_;
   KernelChecks* checks_;
   std::unordered_set<NodeId> members_;
@@ -451,7 +428,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
     const Dims& points = ways[way];
     const size_t bound_before = bound_.size();
     before.clear();
-    LoopMaker maker(p_, id, env, points, way == 0 ? each : std::nullopt, used_);
+    LoopMaker maker(p_, id, env, points, way == 0 ? each : std::nullopt, captures_, used_);
     std::optional<MadeKernel> made = maker.Make();
     if (!failed.ok() || !made) {
       failed = OkStatus();

@@ -46,7 +46,8 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   plan::WhileStep step;
   bool effects = false;
   for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
-  if (!effects) step.trip_count = KnownTrips(p_, node);
+  const int64_t trips = KnownTrips(p_, node);
+  if (!effects) step.trip_count = trips;
   std::vector<bool> kept(node.in.size(), true);
   const Block body = step.trip_count < 0 ? node.blocks[1] : NeededOf(id, kept);
   for (size_t i = 0; i < node.in.size(); ++i) kept[i] = kept[i] && !IsToken(node.shape(static_cast<uint32_t>(i)));
@@ -79,7 +80,7 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     step.predicate = Slot(own);
     leave();
   }
-  TENON_RETURN_IF_ERROR(TurnMatrices(body, KnownTrips(p_, node), out));
+  TENON_RETURN_IF_ERROR(TurnMatrices(body, trips, out));
   bind(node.blocks[1]);
   TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
   const std::vector<Ref>& results = node.blocks[1].results;
@@ -101,42 +102,21 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
 Block Fuser::NeededOf(NodeId id, std::vector<bool>& needed) const {
   const GraphNode& loop = p_[id];
   const Block& body = loop.blocks[1];
-  std::unordered_set<NodeId> inside(body.nodes.begin(), body.nodes.end());
-  std::unordered_map<NodeId, size_t> carry_of;
-  for (size_t i = 0; i < body.args.size(); ++i) carry_of.emplace(body.args[i], i);
-  std::unordered_set<NodeId> live;
-  std::vector<NodeId> open;
-  const auto need = [&](NodeId n) {
-    if ((inside.contains(n) || carry_of.contains(n)) && live.insert(n).second) open.push_back(n);
-  };
-  const auto need_carry = [&](size_t i) {
-    needed[i] = true;
-    need(body.results[i].node);
-  };
-  for (size_t i = 0; i < needed.size(); ++i) {
-    const auto result = static_cast<uint32_t>(i);
-    needed[i] = false;
-    if (loop.out.size() == 1 || used_.contains({id, result}) || IsToken(loop.shape(result))) need_carry(i);
-  }
+  std::vector<NodeId> roots;
   for (NodeId n : body.nodes) {
-    if (p_[n].side_effect || !p_[n].blocks.empty()) need(n);
+    if (p_[n].side_effect || !p_[n].blocks.empty()) roots.push_back(n);
   }
-  while (!open.empty()) {
-    const NodeId n = open.back();
-    open.pop_back();
-    if (const auto carry = carry_of.find(n); carry != carry_of.end()) {
-      if (!needed[carry->second]) need_carry(carry->second);
-      continue;
-    }
-    for (Ref r : p_[n].in) need(r.node);
-    for (NodeId captured : captures_.Of(n)) need(captured);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (IsToken(loop.shape(static_cast<uint32_t>(i)))) roots.push_back(body.results[i].node);
   }
+  const SeenOfLoop seen = SeenOf(p_, id, captures_, used_, roots);
+  needed = seen.carries;
   Block part;
   for (NodeId n : body.nodes) {
-    if (live.contains(n)) part.nodes.push_back(n);
+    if (seen.nodes.contains(n)) part.nodes.push_back(n);
   }
   for (size_t i = 0; i < needed.size(); ++i) {
-    if (!needed[i]) continue;
+    if (!needed[i] && !IsToken(loop.shape(static_cast<uint32_t>(i)))) continue;
     part.args.push_back(body.args[i]);
     part.results.push_back(body.results[i]);
   }

@@ -210,7 +210,9 @@ bool FunctionEmitter::EmitGroupRead(Val v, unsigned copy) {
     const int span = components.back();
     const bool by_rows =
         !group.down && target::MovesByRows(lanes, static_cast<int>(group.stride), static_cast<int>(components.size()));
-    const LaneNetwork network = Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
+    const LaneNetwork network =
+        by_rows ? LaneNetwork()
+                : Deinterleave(lanes, static_cast<int>(group.stride), components, lanes_.mask == nullptr);
     const int64_t elements = int64_t{lanes - 1} * group.stride + span + 1;
     const kir::Node& lowest_read = k_.nodes[nodes[group.members[0]]];
     const Place place = PlaceOf(lowest_read.attr, copy, lowest_read.imm);

@@ -44,7 +44,6 @@ constexpr int64_t kManyTasks = 64;
 // steps than the least follow each other so closely in memory that the hardware does it better.
 constexpr int64_t kFetchedAhead = 64, kLeastFetched = 20;
 
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 // `total` in equal pieces of at most `most`, each a multiple of `unit` but the last.
 constexpr int64_t EvenPiece(int64_t total, int64_t most, int64_t unit) {

@@ -9,11 +9,6 @@
 #include "tenon/kernels/gemm/internal/problem.h"
 
 namespace tenon::kernels::internal {
-namespace {
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 bool IsVectorByColumns(const GemmSignature& s) {
   return s.m == 1 && s.n > 1 && s.b_col_stride == 1 && s.c_col_stride == 1 &&

@@ -19,8 +19,6 @@ constexpr int64_t kMostPackedFloats = 8 << 20;
 constexpr double kBytesPerNs = 20;
 constexpr double kCyclesPerNs = 3;
 
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // C = A B with B: [k, n].
 class Few {
  public:

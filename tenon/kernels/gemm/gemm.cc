@@ -21,13 +21,7 @@ constexpr const GemmKernel* kKernels[] = {
 
 // C^T = B^T A^T.
 void Transpose(Settled& p) {
-  GemmSignature& s = p.s;
-  std::swap(s.a_type, s.b_type);
-  std::swap(s.m, s.n);
-  std::swap(s.a_row_stride, s.b_col_stride);
-  std::swap(s.a_col_stride, s.b_row_stride);
-  std::swap(s.c_row_stride, s.c_col_stride);
-  for (GemmBatchDim& dim : s.batch) std::swap(dim.a_stride, dim.b_stride);
+  p.s = Transposed(p.s);
   std::swap(p.hooked.pack_a, p.hooked.pack_b);
   p.swapped = !p.swapped;
 }

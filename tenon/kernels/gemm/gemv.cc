@@ -14,8 +14,6 @@
 namespace tenon::kernels::internal {
 namespace {
 
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // y = M x with M: [rows, k].
 class Gemv {
  public:

@@ -140,6 +140,16 @@ BetterLaid BetterLaidOf(const GemmSignature& s, size_t operand) {
 
 namespace internal {
 
+GemmSignature Transposed(GemmSignature s) {
+  std::swap(s.a_type, s.b_type);
+  std::swap(s.m, s.n);
+  std::swap(s.a_row_stride, s.b_col_stride);
+  std::swap(s.a_col_stride, s.b_row_stride);
+  std::swap(s.c_row_stride, s.c_col_stride);
+  for (GemmBatchDim& dim : s.batch) std::swap(dim.a_stride, dim.b_stride);
+  return s;
+}
+
 bool IsMatrixWithFew(const GemmSignature& s) {
   if (s.a_type != DType::kF32 || s.a_col_stride != 1 || s.n < 2) return false;
   // Panels of 8 or 16 columns take the same time for any number of them: deeper squares pay for more vectors, and two
@@ -174,13 +184,8 @@ bool TurnsRows(const GemmSignature& s) {
 
 // Whether a vector's chains run side by side, in the product or its transpose.
 bool GoesByColumns(const GemmSignature& s) {
-  GemmSignature turned = s;
-  std::swap(turned.m, turned.n);
-  std::swap(turned.a_type, turned.b_type);
-  turned.b_col_stride = s.a_row_stride;
-  turned.c_col_stride = s.c_row_stride;
   return OrderOf(s) == GemmOrder::kChain && ByteWidth(s.a_type) >= 4 &&
-         (internal::IsVectorByColumns(s) || internal::IsVectorByColumns(turned));
+         (internal::IsVectorByColumns(s) || internal::IsVectorByColumns(internal::Transposed(s)));
 }
 
 constexpr double kFlopsPerCycle = 32;  // Of full tiles.
@@ -188,9 +193,7 @@ constexpr double kFlopsPerCycle = 32;  // Of full tiles.
 // The product, or C^T = B^T A^T, where that is a matrix with few vectors.
 std::optional<GemmSignature> AsMatrixWithFew(const GemmSignature& s) {
   if (internal::IsMatrixWithFew(s)) return s;
-  GemmSignature turned = s;
-  std::swap(turned.m, turned.n);
-  turned.a_col_stride = s.b_row_stride;
+  const GemmSignature turned = internal::Transposed(s);
   if (internal::IsMatrixWithFew(turned)) return turned;
   return std::nullopt;
 }

@@ -15,6 +15,8 @@ inline constexpr double kMatrixCycles = 110;
 /// A matrix that a core's own caches hold, beside what else they do.
 inline constexpr int64_t kCloseBytes = 512 << 10;
 
+/// C^T = B^T A^T.
+GemmSignature Transposed(GemmSignature s);
 /// Whether it is a vector, as it stands A, and a matrix in a core's caches whose columns are adjacent: RunColumns's
 /// where sums are chains.
 bool IsVectorByColumns(const GemmSignature& s);

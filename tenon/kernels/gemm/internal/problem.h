@@ -11,6 +11,8 @@
 
 namespace tenon::kernels::internal {
 
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 enum class BPlace { kInPlace, kPrivate, kShared };
 
 /// How one blocked product is cut. Follows from the signature, the kernel's tile and the caches alone.
