@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The suite: programs by class and size on Tenon and on JAX's built-in CPU backend, in interleaved rounds, results compared.
 
-  run.py --plugin SO [--class C]... [--only REGEX] [--sizes small,l3,memory] [--seed N] [--rounds 3] [--quick] [--check] [--json OUT] [--plots FOLDER]
+  run.py --plugin SO [--class C]... [--only REGEX] [--sizes small,l3,memory] [--seed N] [--rounds 3] [--quick] [--as KIND] [--part P] [--check] [--json OUT] [--plots FOLDER]
 
 Ratios above 1.00 mean that Tenon is faster or smaller. Each class runs in a child process per backend, anew in each round (with --check one for all); a program that
 crashes or hangs costs itself alone. A result outside of the bounds of bounds.py is an error, and so is an `evaluate` step. The exit status is 1 when anything failed.
@@ -14,12 +14,14 @@ import random
 import re
 import sys
 import tempfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 import bounds
 import catalog
+import derive
 import generate
 import report
 from child import Child, Ended
@@ -43,6 +45,8 @@ def arguments():
     a.add_argument('--only', default='', metavar='REGEX', help='programs whose "class/name" contains it')
     a.add_argument('--sizes', default=','.join(catalog.SIZES))
     a.add_argument('--seed', type=int, help='of the generated programs; drawn anew without')
+    a.add_argument('--as', dest='kind', metavar='KIND', help='derived programs: ' + ', '.join(derive.KINDS) + ', or several with + between them (derive.py)')
+    a.add_argument('--part', type=float, default=1, help='how many of the programs run, chosen by the seed')
     a.add_argument('--generated', type=int, default=5, metavar='N', help='generated programs per class that has a generator; 5 make a tenth')
     a.add_argument('--rounds', type=int, default=3)
     a.add_argument('--seconds', type=float, default=0.4, help='of timing per program, backend and round')
@@ -60,6 +64,8 @@ def arguments():
         a.rounds, a.seconds = 1, 0.0
     if a.seed is None:
         a.seed = random.SystemRandom().randrange(1000000)
+    if a.kind and (unknown := set(a.kind.split('+')) - set(derive.KINDS)):
+        sys.exit(f'kinds are {", ".join(derive.KINDS)}, got {", ".join(sorted(unknown))}')
     a.sizes = a.sizes.split(',')
     if unknown := set(a.sizes) - set(catalog.SIZES):
         sys.exit(f'sizes are {", ".join(catalog.SIZES)}, got {", ".join(sorted(unknown))}')
@@ -80,7 +86,7 @@ def sources(a):
     known = {name for name, _, _ in found}
     if a.classes and (unknown := set(a.classes) - known):
         sys.exit(f'no class {", ".join(sorted(unknown))}; there are {", ".join(sorted(known))}')
-    return [s for s in found if not a.classes or s[0] in a.classes]
+    return [(name, size, {**what, 'as': a.kind}) for name, size, what in found if not a.classes or name in a.classes]
 
 
 def ask(child, request, limit, row, side):
@@ -89,6 +95,9 @@ def ask(child, request, limit, row, side):
         answer = child.send(request, limit)
     except Ended as e:
         answer = {'error': str(e)}
+    if 'unfit' in answer:
+        row['unfit'] = True
+        return False
     if 'error' in answer:
         row['errors'][side] = answer['error']
         return False
@@ -145,6 +154,10 @@ def stop(children):
         child.stop()
 
 
+def chosen(name, a):
+    return zlib.crc32(f'{a.seed} {name}'.encode()) < a.part * 2**32
+
+
 def run_class(name, size, what, a, rows, folder, shared):
     """All rounds of one class at one size; rows get one entry per program. `shared` children serve instead of new ones, if there are any."""
     for number in range(a.rounds):
@@ -154,12 +167,15 @@ def run_class(name, size, what, a, rows, folder, shared):
             if bad := [answer['error'] for answer in loaded if 'error' in answer]:
                 sys.exit(f'class {name}, size {size}: {bad[0]}')
             for program, (factor, share) in loaded[0]['programs'].items():
-                if not re.search(a.only, f'{name}/{program}'):
+                if not re.search(a.only, f'{name}/{program}') or not chosen(f'{name}/{program}', a):
                     continue
                 row = rows.setdefault(f'{name}/{program}/{size}', {'class': name, 'program': program, 'size': size, 'errors': {}})
                 if number and row['errors']:
                     continue
                 run_program(children, program, factor, share, a, row, folder, number == 0)
+                if row.get('unfit'):
+                    del rows[f'{name}/{program}/{size}']
+                    continue
                 if number == a.rounds - 1 or row['errors']:
                     report.print_row(row)
                 if a.fresh:

@@ -30,6 +30,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 import catalog  # noqa: E402
+import derive  # noqa: E402
 
 jax.config.update('jax_enable_compilation_cache', False)
 
@@ -88,7 +89,12 @@ def measure(program, save, seconds, kept):
     if program.name not in kept:
         kept.clear()
         arguments = jax.block_until_ready(jax.device_put(program.arguments()))
-        lowered = jax.jit(program.function).lower(*arguments)
+        try:
+            lowered = jax.jit(program.function).lower(*arguments)
+        except Exception:
+            if isinstance(program, derive.Derived):
+                return {'unfit': True}
+            raise
         reset_peak()
         before, begin_mark = memory_mb('VmRSS'), mark()
         begin = time.perf_counter()
@@ -125,6 +131,8 @@ def main():
                 kept.clear()  # Programs of another size go by the same names.
                 table = (catalog.from_file(jax, what['file']) if 'file' in what else
                          catalog.own(jax, what['class'], what['size'], what['seed'], what['count']))
+                if what['as']:
+                    table = derive.table(jax, what['as'], table)
                 answer = {'programs': {name: [p.factor, p.share] for name, p in table.items()}}
             else:
                 answer = measure(table[request['program']], request['save'], request['seconds'], kept)
