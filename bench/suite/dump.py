@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Programs of the suite as files, CLASS.NAME.mlir each: for `tenon explain`, `tenon bench --against`, compile_report.
 
-  dump.py FOLDER [--size small] [--class C]... [--libraries]     with JAX's built-in backend
+  dump.py FOLDER [--size small] [--class C]... [--only REGEX] [--as KIND] [--libraries]     with JAX's built-in backend
 """
 import argparse
 import os
 import pathlib
+import re
 import sys
 
 os.environ['JAX_PLATFORMS'] = 'cpu'
@@ -37,12 +38,18 @@ def main():
     a.add_argument('folder', type=pathlib.Path)
     a.add_argument('--size', default='small')
     a.add_argument('--class', dest='classes', action='append', default=[], metavar='NAME')
+    a.add_argument('--only', default='', metavar='REGEX', help='programs whose "class/name" contains it')
+    a.add_argument('--as', dest='kind', metavar='KIND', help='derived programs, as in run.py')
     a.add_argument('--libraries', action='store_true', help='those of bench/libraries too')
     options = a.parse_args()
     import jax
+
+    import derive
     options.folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables(jax, options):
-        for program in table.values():
+        for program in (derive.table(jax, options.kind, table) if options.kind else table).values():
+            if not re.search(options.only, f'{name}/{program.name}'):
+                continue
             try:
                 text = jax.jit(program.function).lower(*program.arguments()).as_text()
             except Exception as e:  # A program that one version of a library cannot trace is no reason to stop.
