@@ -17,7 +17,8 @@ def _inexact(jax, leaf):
 
 def _real_means(jax, out):
     """The means of the real parts of a result's arrays."""
-    return [jax.numpy.real(x).astype(np.float32).mean() for x in jax.tree.leaves(out) if x.size and jax.numpy.issubdtype(x.dtype, jax.numpy.number)]
+    return [jax.numpy.real(x).astype(np.float32).mean() for x in jax.tree.leaves(out)
+            if x.size and not jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)]
 
 
 def loop(jax, function):

@@ -289,6 +289,18 @@ int64_t PointsPerVector(const kir::Kernel& k, DimId dim) {
   return points;
 }
 
+/// Rows that fill the widest vector where each goes through its elements in order: so many wait at once; else 1.
+int64_t RowsInLanes(const kir::Kernel& k) {
+  int64_t bytes = 0;
+  for (const kir::Step& step : k.seq) {
+    for (const kir::Reduce& r : std::get<kir::Stage>(step.is).reduces) {
+      if (r.order != kir::ReduceOrder::kSequential || r.in.size() < 2) continue;
+      for (const kir::Val v : r.in) bytes = std::max<int64_t>(bytes, ByteWidth(k.nodes[v].type));
+    }
+  }
+  return bytes == 0 ? 1 : std::max<int64_t>(1, policy::kPointsTogether / bytes);
+}
+
 /// A store, and the dim that its stage begins with.
 struct StoreAlong {
   const kir::Store* store;
@@ -390,7 +402,7 @@ void DecideSplit(kir::Kernel& k, const target::Target& target) {
     }
     int64_t grain = std::max<int64_t>(1, piece_bytes / std::max<int64_t>(1, inner * point_bytes));
     // Rows that lie side by side in what is read run in lanes.
-    const int64_t together = PointsPerVector(k, static_cast<DimId>(k.outer - 1));
+    const int64_t together = std::max(PointsPerVector(k, static_cast<DimId>(k.outer - 1)), RowsInLanes(k));
     grain = std::max(together, grain / together * together);
     // Whether pieces of few rows fill lanes is for code to know; few such numbers, so that kernels are shared.
     if (grain < policy::kPointsTogether) grain = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(grain)));

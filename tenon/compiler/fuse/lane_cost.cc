@@ -12,6 +12,7 @@
 #include "tenon/compiler/fuse/kernel_walk.h"
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/kir/walk.h"
+#include "tenon/target/chains.h"
 #include "tenon/target/lanes.h"
 #include "tenon/target/rows.h"
 #include "tenon/target/short_tile.h"
@@ -673,7 +674,10 @@ class Model {
       const double results = Points(all & ~r.dims, lane, lanes);
       const double steps = Points(all, lane, lanes);
       const auto values = static_cast<double>(r.in.size());
-      cycles += steps * values;
+      // In order, an element waits for the one before, where not several columns take turns.
+      const kir::Graph& combiner = k_.graphs[r.combiner];
+      const bool waits = r.order == kir::ReduceOrder::kSequential && !along && (lane < 0 || r.in.size() > 1);
+      cycles += steps * (waits ? std::max(values, target::ChainCycles(combiner, target_.costs)) : values);
       if (r.order == kir::ReduceOrder::kLanes || along)
         cycles += results * values * (along ? MeetCycles(r) : policy::kMeetInMemoryCycles);
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_set>
 #include <utility>
@@ -87,6 +89,14 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!kept[i] || results[i] == Ref{node.blocks[1].args[i], 0}) continue;
     TENON_ASSIGN_OR_RETURN(View next, ViewOf(results[i], step.body));
+    // What a kernel moves better than a copy is moved in the body, perhaps right to where it is carried.
+    Seq moved;
+    const View own = NewTemp(node.shape(static_cast<uint32_t>(i)));
+    Copy(next, own, moved);
+    if (!moved.empty() && !std::holds_alternative<plan::CopyStep>(moved.back().is)) {
+      std::ranges::move(moved, std::back_inserter(step.body));
+      next = own;
+    }
     step.carry.push_back({Slot(next), Slot(carried[i])});
   }
   leave();

@@ -11,6 +11,7 @@
 #include "tenon/emit_llvm/policy.h"
 #include "tenon/kir/builder.h"
 #include "tenon/kir/math.h"
+#include "tenon/target/chains.h"
 #include "tenon/target/lanes.h"
 #include "tenon/target/target.h"
 
@@ -613,7 +614,8 @@ namespace {
 
 struct OuterFacts {
   bool possible = true;
-  bool in_order = false;  // Some reduction goes through its points one by one.
+  bool in_order = false;  // Some reduction goes through its points one by one,
+  double chain = 0;       // each of which waits so long for the one before.
   int accumulators = 0;   // Reductions whose sums are many.
   std::vector<Val> roots;
   std::vector<Access> stores;
@@ -637,6 +639,11 @@ void Collect(const Analysis& an, const kir::Seq& seq, OuterFacts* facts) {
         if (reduced & Bit(d)) {
           facts->inner.push_back(d);
           facts->in_order |= !in_lanes;
+          for (const kir::Reduce& r : stage->reduces) {
+            if (ReduceAllowsLanes(an, r)) continue;
+            const kir::Graph& combiner = an.kernel.graphs[r.combiner];
+            facts->chain = std::max(facts->chain, target::ChainCycles(combiner, target::OpCosts::Standard()));
+          }
         } else {
           facts->possible = false;  // has an inner dim of its own to run in lanes
         }
@@ -714,9 +721,9 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
     if (v == last_split && !grain.is_param()) filled = std::min(filled, static_cast<double>(grain.baked));
     const double once = (Bit(v) & inner) ? static_cast<double>(read_once.size())
                                          : MoveCost(an, read_once, false, v, lanes_of, isa, &contiguous);
-    return (compute + MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
-            MoveCost(an, written, true, v, lanes_of, isa, &contiguous) + once / times + others) /
-           filled;
+    const double busy = compute + MoveCost(an, read, false, v, lanes_of, isa, &contiguous) +
+                        MoveCost(an, written, true, v, lanes_of, isa, &contiguous) + once / times + others;
+    return std::max(busy, facts.chain) / filled;
   };
   const bool loops = std::any_of(an.kernel.seq.begin(), an.kernel.seq.end(),
                                  [](const kir::Step& s) { return std::holds_alternative<kir::Loop>(s.is); });
@@ -724,7 +731,7 @@ int PlanOuterVector(const Analysis& an, DimMask candidates, isa::IsaLevel isa, u
   // be better off without any.
   double best = std::numeric_limits<double>::infinity();
   if (facts.in_order) {
-    best = compute + static_cast<double>(read.size());
+    best = std::max(compute + static_cast<double>(read.size()), facts.chain);
   } else {
     for (DimId d : facts.inner) best = std::min(best, cost_of(d, LanesFor(an, needed, facts.stores, d, isa), 0));
   }
