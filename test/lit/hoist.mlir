@@ -1,5 +1,5 @@
 // Work that leaves loops.
-// RUN: tenon-opt --simplify %s | FileCheck %s
+// RUN: tenon-opt --simplify --split-input-file %s | FileCheck %s
 
 // Products of elements of arrays that the loop walks along become one product each; what depends on no trip leaves
 // with all that it is made of; what a product takes from memory is computed once.
@@ -62,5 +62,31 @@ module @hoist {
       stablehlo.return %j, %c1, %d1, %b1, %f1 : tensor<i32>, tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>
     }
     return %r#1, %r#2, %r#3, %r#4 : tensor<24x24xf32>, tensor<14x12xf32>, tensor<2x24x15xf32>, tensor<16x16xf32>
+  }
+}
+
+// -----
+
+// Floats of a byte, which take long to widen, are widened once.
+// CHECK: program @bytes
+// CHECK: convert {{.*}} : f32[40,50]
+// CHECK: while
+module @bytes {
+  func.func @main(%q: tensor<40x50xf8E4M3FN>, %x: tensor<40x50xf32>) -> tensor<40x50xf32> {
+    %i0 = stablehlo.constant dense<0> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %i0, %c = %x) : tensor<i32>, tensor<40x50xf32>
+     cond {
+      %m = stablehlo.constant dense<30> : tensor<i32>
+      %t = stablehlo.compare LT, %i, %m, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %w = stablehlo.convert %q : (tensor<40x50xf8E4M3FN>) -> tensor<40x50xf32>
+      %p = stablehlo.multiply %c, %w : tensor<40x50xf32>
+      %s = stablehlo.sine %p : tensor<40x50xf32>
+      stablehlo.return %j, %s : tensor<i32>, tensor<40x50xf32>
+    }
+    return %r#1 : tensor<40x50xf32>
   }
 }

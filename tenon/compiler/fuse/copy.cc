@@ -151,8 +151,9 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
   }
   const bool large = elements * ByteWidth(to.dtype) >= policy::kMinCopyKernelBytes;
   const double step = large ? 0 : CopyCycles(from, to);
+  const double worth = in_loop_ ? policy::kLoopCopyKernelCycles : policy::kCopyKernelCycles;
   const std::optional<DType> type = UntouchedAs(to.dtype);
-  if (!type || to.dims.size() > policy::kMaxCopyDims || (!large && step <= policy::kCopyKernelCycles)) {
+  if (!type || to.dims.size() > policy::kMaxCopyDims || (!large && step <= worth)) {
     out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
     return;
   }
@@ -163,7 +164,7 @@ void Fuser::Copy(const View& from, const View& to, plan::Seq& out) {
     kir::Kernel moved = made.kernel;
     MergeDims(moved);
     ArrangeShortDims(moved, *p_.target);
-    if (step - LaneCycles(moved, *p_.target) <= policy::kCopyKernelCycles) {
+    if (step - LaneCycles(moved, *p_.target) <= worth) {
       out.push_back({plan::CopyStep{Slot(from), Slot(to)}});
       return;
     }

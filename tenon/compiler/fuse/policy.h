@@ -60,14 +60,15 @@ inline constexpr size_t kMaxPadStages = 8;
 inline constexpr int64_t kMaxPadStores = 8;
 /// A rearranging copy of at least so many bytes is worth a kernel: vectors, tiles and pieces.
 inline constexpr int64_t kMinCopyKernelBytes = 128 << 10;
-/// So is one that saves so many cycles; every kernel has to be compiled.
+/// So is one that saves so many cycles; every kernel has to be compiled. In a loop it saves them in every trip.
 inline constexpr double kCopyKernelCycles = 2000;
+inline constexpr double kLoopCopyKernelCycles = 200;
 /// What a copy step (base/strided_copy.h) takes for an element or a short run of them, near and where its loops reach
 /// further than the nearest cache, for a longer run and its bytes, and for a row of either.
 inline constexpr int64_t kCopyShortRun = 64;
 inline constexpr int64_t kCopyNearBytes = 32 << 10;
 inline constexpr double kCopyUnitCycles = 1.5;
-inline constexpr double kCopyFarUnitCycles = 4;
+inline constexpr double kCopyFarUnitCycles = 5;
 inline constexpr double kCopyRunCycles = 12;
 inline constexpr double kCopyByteCycles = 1.0 / 32;
 inline constexpr double kCopyRowCycles = 10;

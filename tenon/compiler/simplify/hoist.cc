@@ -25,6 +25,12 @@ bool IsHeavy(const Program& p, const GraphNode& node) {
       const Dims& window = node.attrs<GatherAttrs>().slice_sizes;
       return elements >= policy::kMinHoistedElements && NumElements(window) <= policy::kMaxHoistedWindow;
     }
+    case OpCode::kConvert: {
+      // No machine knows floats of a byte.
+      const DType from = p.shape(node.in[0]).dtype;
+      return IsFloat(from) && DTypeBits(from) <= 8 && NumElements(node.shape().dims) >= policy::kMinHoistedElements &&
+             SizeBytes(node.shape()) <= policy::kMaxWidenedBytes;
+    }
     default:
       return KindOfOp(node.op) == OpKind::kStructured;
   }
