@@ -527,6 +527,20 @@ module @pointwise_convolution {
 
 // -----
 
+// A window that is larger than its input changes places with it, and results are mirrored where it was not.
+// CHECK-DAG: traded_window: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} padding_low=[19,8] padding_high=[19,6] {{.*}} : f32[2,21,9,60] -> %{{[0-9]+}} = reverse {{.*}} dimensions=[1]
+// CHECK: program @traded_window
+// CHECK: convolution %1, %0 input_batch_dimension=3 input_feature_dimension=2 {{.*}} padding_low=[1,2] padding_high=[1,0]
+module @traded_window {
+  func.func @main(%x: tensor<2x2x3x30xf32>, %w: tensor<20x9x30x60xf32>) -> tensor<2x21x9x60xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[19, 19], [8, 6]], reverse = [false, true]} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<2x2x3x30xf32>, tensor<20x9x30x60xf32>) -> tensor<2x21x9x60xf32>
+    return %0 : tensor<2x21x9x60xf32>
+  }
+}
+
+// -----
+
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0,1] : f32[5] -> %{{[0-9]+}} = add
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : s32[6] -> %{{[0-9]+}} = reduce
 // CHECK: program @repeated

@@ -108,6 +108,8 @@ inline constexpr int64_t kMaxCutSteps = int64_t{1} << 22;
 /// behind.
 inline constexpr int64_t kMaxTripTerms = 32;
 inline constexpr double kPartedSteps = 3;
+/// A window of so many times the elements of its input may change places with it.
+inline constexpr int64_t kLeastTradedWindow = 2;
 /// A value whose chain is longer is not looked through for whether a loop changes it.
 inline constexpr size_t kMaxLastingNodes = 16;
 /// A matrix of narrow floats is widened for a loop if it then takes no more than this: others come from memory.
