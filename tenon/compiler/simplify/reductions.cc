@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "tenon/compiler/ir/kir_op.h"
 #include "tenon/compiler/simplify/policy.h"
 #include "tenon/compiler/simplify/simplifier.h"
 #include "tenon/compiler/simplify/windows.h"
@@ -16,21 +17,72 @@ std::optional<Ref> Simplifier::ReduceNothing(const GraphNode& node) {
   return std::nullopt;
 }
 
+namespace {
+
+bool IsPointwise(const Program& p, const GraphNode& node) {
+  return KindOfOp(node.op) == OpKind::kElementwise && node.out.size() == 1 && std::ranges::all_of(node.in, [&](Ref r) {
+           return p.shape(r).rank() == 0 || p.shape(r).dims == node.shape().dims;
+         });
+}
+
+}  // namespace
+
+NodeId Simplifier::TransposeBelow(Ref r) const {
+  for (size_t left = policy::kMaxUnmergedNodes; left > 0; --left) {
+    const GraphNode& node = Def(r);
+    if (node.op == OpCode::kTranspose) return r.node;
+    if (!IsPointwise(to_, node)) return kNoNode;
+    const auto turned = std::ranges::find_if(
+        node.in, [&](Ref in) { return ShapeOf(in).rank() > 0 && !SplatBits(to_, in) && !IsSpread(Def(in)); });
+    if (turned == node.in.end()) return kNoNode;
+    r = *turned;
+  }
+  return kNoNode;
+}
+
+bool Simplifier::IsSpread(const GraphNode& node) const {
+  return node.op == OpCode::kBroadcast && ShapeOf(node.in[0]).rank() == 0;
+}
+
+std::optional<Ref> Simplifier::WithoutTranspose(Ref r, const Dims& turn, size_t& left) {
+  const GraphNode node = Def(r);
+  if (node.op == OpCode::kTranspose && node.attrs<TransposeAttrs>().permutation == turn) return node.in[0];
+  Dims dims(turn.size(), 0);
+  for (size_t d = 0; d < turn.size(); ++d) dims[static_cast<size_t>(turn[d])] = ShapeOf(r).dims[d];
+  if (const std::optional<uint64_t> bits = SplatBits(to_, r)) return Splat({ShapeOf(r).dtype, dims}, *bits);
+  if (IsSpread(node)) return Broadcast(node.in[0], dims, {});
+  // What is computed beside it in another order is computed twice.
+  if (!IsPointwise(to_, node) || !MathFunction(node).empty() || left == 0) return std::nullopt;
+  --left;
+  GraphNode made = node;
+  made.out[0].dims = dims;
+  for (Ref& in : made.in) {
+    if (ShapeOf(in).rank() == 0) continue;
+    const std::optional<Ref> before = WithoutTranspose(in, turn, left);
+    if (!before) return std::nullopt;
+    in = *before;
+  }
+  return Emit(std::move(made));
+}
+
 std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   // The order of elements must not matter.
-  if (Def(node.in[0]).op != OpCode::kTranspose || node.in.size() != 2 ||
-      !IdentityBits(CombinerOp(to_, node.blocks[0]), node.shape().dtype))
-    return std::nullopt;
-  const Shape& operand = ShapeOf(node.in[0]);
-  const GraphNode& transpose = Def(node.in[0]);
+  if (node.in.size() != 2 || !IdentityBits(CombinerOp(to_, node.blocks[0]), node.shape().dtype)) return std::nullopt;
+  const NodeId below = TransposeBelow(node.in[0]);
+  if (below == kNoNode) return std::nullopt;
+  const Dims turn = to_[below].attrs<TransposeAttrs>().permutation;
+  size_t left = policy::kMaxUnmergedNodes;
+  const std::optional<Ref> before = WithoutTranspose(node.in[0], turn, left);
+  if (!before) return std::nullopt;
+  const Shape operand = ShapeOf(node.in[0]);
   const Dims& over = node.attrs<ReduceAttrs>().dimensions;
   GraphNode inner = node;
   inner.origin = nullptr;
-  inner.in[0] = transpose.in[0];
+  inner.in[0] = *before;
   SmallVector<int64_t, 6> kept;  // Source dims of the result, in the result's order.
   Dims reduced;
   for (size_t i = 0; i < operand.rank(); ++i) {
-    const int64_t source = transpose.attrs<TransposeAttrs>().permutation[i];
+    const int64_t source = turn[i];
     const bool is_reduced = std::find(over.begin(), over.end(), static_cast<int64_t>(i)) != over.end();
     if (is_reduced) {
       reduced.push_back(source);
@@ -43,7 +95,7 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   std::sort(sorted.begin(), sorted.end());
   inner.attributes = ReduceAttrs{reduced};
   inner.out[0].dims.clear();
-  for (int64_t d : sorted) inner.out[0].dims.push_back(ShapeOf(transpose.in[0]).dims[static_cast<size_t>(d)]);
+  for (int64_t d : sorted) inner.out[0].dims.push_back(ShapeOf(*before).dims[static_cast<size_t>(d)]);
   const Ref r = Emit(std::move(inner));
   GraphNode back;
   back.op = OpCode::kTranspose;
@@ -240,12 +292,6 @@ bool IsStored(const GraphNode& node) {
          node.op == OpCode::kConvolution || node.op == OpCode::kSort || node.op == OpCode::kFft;
 }
 
-bool IsPointwise(const Program& p, const GraphNode& node) {
-  return KindOfOp(node.op) == OpKind::kElementwise && node.out.size() == 1 && std::ranges::all_of(node.in, [&](Ref r) {
-           return p.shape(r).rank() == 0 || p.shape(r).dims == node.shape().dims;
-         });
-}
-
 /// The dims before they were merged of something computed that `r` is made of, element by element.
 const Dims* BeforeMerging(const Program& p, Ref r) {
   std::vector<Ref> open = {r};
@@ -263,7 +309,7 @@ std::optional<Ref> Simplifier::WithDims(Ref r, const Dims& dims, size_t& left) {
   const GraphNode node = Def(r);
   if (node.op == OpCode::kReshape || IsStored(node)) return Reshape(r, dims);
   if (const std::optional<uint64_t> bits = SplatBits(to_, r)) return Splat({ShapeOf(r).dtype, dims}, *bits);
-  if (node.op == OpCode::kBroadcast && ShapeOf(node.in[0]).rank() == 0) return Broadcast(node.in[0], dims, {});
+  if (IsSpread(node)) return Broadcast(node.in[0], dims, {});
   if (!IsPointwise(to_, node) || left == 0) return std::nullopt;
   --left;
   GraphNode made = node;

@@ -101,6 +101,13 @@ class Simplifier {
   /// The same elements, row after row, with other dims all the way down to reshapes and to what lies in memory, if it
   /// is made of at most `left` operations, which are counted.
   std::optional<Ref> WithDims(Ref r, const Dims& dims, size_t& left);
+  /// The first transpose that the value is made of, by operations point by point alone; kNoNode: none.
+  NodeId TransposeBelow(Ref r) const;
+  /// The value before such a transpose by `turn`, if all that it is made of is turned so or the same everywhere, by at
+  /// most `left` cheap operations, which are counted.
+  std::optional<Ref> WithoutTranspose(Ref r, const Dims& turn, size_t& left);
+  /// Whether it is one number everywhere, known or not.
+  bool IsSpread(const GraphNode& node) const;
   /// The real or imaginary (op) part of a complex value.
   Ref Part(OpCode op, Ref r);
   Ref Padded(Ref r, Ref value, const Dims& low, const Dims& high, const Dims& interior);
