@@ -541,6 +541,34 @@ module @traded_window {
 
 // -----
 
+// CHECK-DAG: added_update: add %{{[0-9]+}}, %{{[0-9]+}} : f32[50,20] -> %{{[0-9]+}} = dynamic_update_slice %[[CARRY:[0-9]+]],
+// CHECK: program @added_update
+// CHECK: while
+// CHECK: %[[CARRY]] = parameter : f32[50,20]
+// CHECK: %[[OLD:[0-9]+]] = dynamic_slice %[[CARRY]], %{{[0-9]+}}, %{{[0-9]+}} slice_sizes=[2,20] : f32[2,20]
+// CHECK: %[[SUM:[0-9]+]] = add %[[OLD]],
+// CHECK: dynamic_update_slice %[[CARRY]], %[[SUM]],
+module @added_update {
+  func.func @main(%x: tensor<50x20xf32>, %u: tensor<2x20xf32>, %n: tensor<i32>) -> tensor<50x20xf32> {
+    %i0 = stablehlo.constant dense<0> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<50x20xf32>
+    %r:2 = stablehlo.while(%i = %i0, %c = %x) : tensor<i32>, tensor<50x20xf32>
+     cond {
+      %t = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d = stablehlo.dynamic_update_slice %zeros, %u, %i, %i0 : (tensor<50x20xf32>, tensor<2x20xf32>, tensor<i32>, tensor<i32>) -> tensor<50x20xf32>
+      %s = stablehlo.add %c, %d : tensor<50x20xf32>
+      stablehlo.return %j, %s : tensor<i32>, tensor<50x20xf32>
+    }
+    return %r#1 : tensor<50x20xf32>
+  }
+}
+
+// -----
+
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0,1] : f32[5] -> %{{[0-9]+}} = add
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : s32[6] -> %{{[0-9]+}} = reduce
 // CHECK: program @repeated

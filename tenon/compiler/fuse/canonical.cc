@@ -122,6 +122,74 @@ void DropDead(kir::Kernel& k) {
   ForEachRootUse(k, [&](Val& v) { v = map[v]; });
 }
 
+/// Dims get these numbers, in all that names them but the kernel's own list of them.
+void RenameDims(kir::Kernel& k, const std::vector<DimId>& place) {
+  const auto rename = [&](kir::Axis& a) {
+    for (kir::Term& t : a.terms) t.dim = place[t.dim];
+  };
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
+    for (kir::Axis& a : at) rename(a);
+    for (kir::Guard& g : guard) rename(g.e);
+  });
+  for (kir::Node& n : k.nodes) {
+    if (n.op == kir::Op::kIndex) n.attr = place[n.attr];
+  }
+  ForEachStage(k.seq, [&](kir::Stage& stage) {
+    for (DimId& d : stage.dims) d = place[d];
+    for (kir::Range& r : stage.domain) r.dim = place[r.dim];
+  });
+}
+
+/// By how many elements of its buffer an access moves along the dim; nothing where data say so.
+std::optional<int64_t> StepAlong(const kir::Kernel& k, kir::Buf buf, const SmallVector<kir::Axis, 4>& at, DimId dim) {
+  int64_t step = 0;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i].start != kir::kNone) return std::nullopt;
+    step += CoefOf(at[i], dim) * k.buffers[buf].stride[i].baked;
+  }
+  return step;
+}
+
+/// The only stage's points in the order in which they are stored, unless something is read that lies along the dim
+/// that was the last: then tiles serve both.
+void FollowStores(kir::Kernel& k) {
+  if (k.outer != 0 || k.seq.size() != 1 || !std::holds_alternative<kir::Stage>(k.seq[0].is)) return;
+  const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
+  const size_t n = stage.dims.size();
+  if (!stage.reduces.empty() || !stage.domain.empty() || n < 2 || n != k.dims.size()) return;
+  std::vector<std::pair<int64_t, DimId>> order;  // Widest steps first.
+  for (size_t d = 0; d < n; ++d) {
+    if (stage.dims[d] != d || k.dims[d].kind != kir::DimKind::kParallel) return;
+    const auto dim = static_cast<DimId>(d);
+    std::optional<int64_t> common;
+    for (const kir::Store& s : stage.stores) {
+      const std::optional<int64_t> step = StepAlong(k, s.buf, s.at, dim);
+      if (!step || *step <= 0 || s.combine >= 0 || s.order != kir::StoreOrder::kDisjoint || !s.guard.empty() ||
+          (common && *common != *step))
+        return;
+      common = step;
+    }
+    if (!common) return;
+    order.emplace_back(-*common, dim);
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<int64_t, DimId>::first);
+  const DimId last = static_cast<DimId>(n - 1), next = order.back().second;
+  if (next == last || order.back().first != -1) return;
+  for (const kir::Read& r : k.reads) {
+    const std::optional<int64_t> now = StepAlong(k, r.buf, r.at, last), then = StepAlong(k, r.buf, r.at, next);
+    if (!r.guard.empty() || !now || !then || (*now == 1 && *then != 0)) return;
+  }
+  std::vector<DimId> place(n);
+  std::vector<kir::Dim> dims;
+  for (const auto& [step, dim] : order) {
+    place[dim] = static_cast<DimId>(dims.size());
+    dims.push_back(k.dims[dim]);
+  }
+  RenameDims(k, place);
+  k.dims = std::move(dims);
+  std::ranges::sort(std::get<kir::Stage>(k.seq[0].is).dims);
+}
+
 void UnifyDims(kir::Kernel& k) {
   std::vector<DimId> same(k.dims.size());
   for (size_t d = 0; d < same.size(); ++d) same[d] = static_cast<DimId>(d);
@@ -148,20 +216,7 @@ void UnifyDims(kir::Kernel& k) {
     place[d] = same[d] == d ? static_cast<DimId>(dims.size() - 1) : place[same[d]];
   }
   if (dims.size() == k.dims.size()) return;
-  const auto rename = [&](kir::Axis& a) {
-    for (kir::Term& t : a.terms) t.dim = place[t.dim];
-  };
-  ForEachAccess(k, [&](kir::Buf, auto& at, auto& guard) {
-    for (kir::Axis& a : at) rename(a);
-    for (kir::Guard& g : guard) rename(g.e);
-  });
-  for (kir::Node& n : k.nodes) {
-    if (n.op == kir::Op::kIndex) n.attr = place[n.attr];
-  }
-  ForEachStage(k.seq, [&](kir::Stage& stage) {
-    for (DimId& d : stage.dims) d = place[d];
-    for (kir::Range& r : stage.domain) r.dim = place[r.dim];
-  });
+  RenameDims(k, place);
   k.dims = std::move(dims);
 }
 
@@ -727,6 +782,7 @@ void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   // Regions and short dims are about vectors of neighbours; invocations branch and stride for themselves.
   if (!gpu) SplitRegions(k, target);
   done("a kernel cut into regions");
+  FollowStores(k);
   MergeDims(k);
   done("a kernel with merged dims");
   UnifyDims(k);

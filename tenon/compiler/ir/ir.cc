@@ -81,6 +81,12 @@ uint64_t ElementBits(DType type, const char* memory) {
   return width < 8 ? bits & ((uint64_t{1} << width) - 1) : bits;
 }
 
+bool IsZero(const Program& program, Ref r) {
+  const DType type = program.shape(r).dtype;
+  const std::optional<uint64_t> bits = SplatBits(program, r);
+  return bits && (*bits == 0 || (IsFloat(type) && *bits == uint64_t{1} << (DTypeBits(type) - 1)));
+}
+
 std::optional<uint64_t> SplatBits(const Program& program, Ref r) {
   const GraphNode* node = &program[r.node];
   while (node->op == OpCode::kBroadcast || node->op == OpCode::kReshape || node->op == OpCode::kTranspose)

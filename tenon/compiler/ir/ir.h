@@ -143,6 +143,8 @@ uint64_t ElementBits(DType type, const char* memory);
 /// The bits of the one value that all elements of `r` have: a splat constant, or a broadcast or reshape of one.
 /// Significant bits, zero-extended.
 std::optional<uint64_t> SplatBits(const Program& program, Ref r);
+/// Whether the value is zero, of either sign, everywhere.
+bool IsZero(const Program& program, Ref r);
 
 /// Nodes of the block and of the blocks inside it. Stops counting beyond `limit`, so that asking costs no more than
 /// what is asked about.

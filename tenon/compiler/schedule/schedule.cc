@@ -13,6 +13,7 @@
 #include "tenon/compiler/schedule/invariants.h"
 #include "tenon/compiler/schedule/link.h"
 #include "tenon/compiler/schedule/liveness.h"
+#include "tenon/compiler/schedule/own_copies.h"
 #include "tenon/compiler/schedule/policy.h"
 #include "tenon/plan/touches.h"
 
@@ -32,6 +33,7 @@ class Scheduler {
       : p_(std::move(program)), donations_(donations), target_(target) {}
 
   plan::Plan Run() {
+    in_place_ = ReadOwnCopies(p_);
     timeline_ = MakeTimeline(p_);
     leader_.resize(p_.buffers.size());
     std::iota(leader_.begin(), leader_.end(), 0u);

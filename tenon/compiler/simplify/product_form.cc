@@ -8,12 +8,6 @@
 namespace tenon::compiler {
 namespace {
 
-bool IsZero(const Program& p, Ref r) {
-  const DType type = p.shape(r).dtype;
-  const std::optional<uint64_t> bits = SplatBits(p, r);
-  return bits && (*bits == 0 || (IsFloat(type) && *bits == uint64_t{1} << (DTypeBits(type) - 1)));
-}
-
 /// A factor of a multiplication as what it is spread from: for each of its dims the factor's, or -1.
 struct Factor {
   Ref from;
