@@ -545,7 +545,7 @@ module @traded_window {
 // CHECK: program @added_update
 // CHECK: while
 // CHECK: %[[CARRY]] = parameter : f32[50,20]
-// CHECK: %[[OLD:[0-9]+]] = dynamic_slice %[[CARRY]], %{{[0-9]+}}, %{{[0-9]+}} slice_sizes=[2,20] : f32[2,20]
+// CHECK: %[[OLD:[0-9]+]] = dynamic_slice %[[CARRY]], %{{[0-9]+}}, %{{[0-9]+}} : f32[2,20]
 // CHECK: %[[SUM:[0-9]+]] = add %[[OLD]],
 // CHECK: dynamic_update_slice %[[CARRY]], %[[SUM]],
 module @added_update {
