@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/compiler/fuse/kernel_walk.h"
+#include "tenon/kir/walk.h"
 
 namespace tenon::compiler {
 namespace {
@@ -30,6 +31,23 @@ std::optional<std::vector<Place>> PlacesOf(const kir::Stage& stage, kir::Buf out
     places.push_back(s.at);
   }
   return places;
+}
+
+/// Whether the stage reads the buffer, for what it stores or reduces.
+bool Reads(const kir::Kernel& k, const kir::Stage& stage, kir::Buf buf) {
+  std::vector<bool> needed(k.nodes.size());
+  const auto need = [&](kir::Val v) { needed[v] = true; };
+  for (const kir::Reduce& r : stage.reduces) {
+    std::ranges::for_each(r.in, need);
+    std::ranges::for_each(r.init, need);
+  }
+  for (const kir::Store& s : stage.stores) kir::ForEachRoot(s, need);
+  for (size_t v = k.nodes.size(); v-- > 0;) {
+    if (!needed[v]) continue;
+    if (k.nodes[v].op == kir::Op::kRead && k.reads[k.nodes[v].attr].buf == buf) return true;
+    kir::ForEachInput(k, k.nodes[v], need);
+  }
+  return false;
 }
 
 /// Whether the places are those of one outer point, which `place` comes to in `stage` and `other` in stages before it:
@@ -66,6 +84,7 @@ bool MayTakeOver(const kir::Kernel& k, kir::Buf out, kir::Buf in) {
     std::optional<std::vector<Place>> here = PlacesOf(*stage, out);
     if (!here) return false;
     if (here->empty()) {
+      if (!Reads(k, *stage, in)) continue;
       // Before the others and at each outer point a stage may read all that the point writes.
       if (k.outer == 0 || !writers.empty()) return false;
       continue;

@@ -95,6 +95,17 @@ const std::string kSums =
     "  read r1 = b0[d0*4 + d1]\n  %3 = f32 read r1\n  %4 = f32 div %3, %2\n";
 const std::string kSum = "  stage (d2) {\n    reduce #0 over (d2) sequential g0 in (%0) init (%1)\n  }\n";
 
+TEST(InPlace, SumsOfOtherMemoryBefore) {
+  const auto sum_of = [](const std::string& read) {
+    return "  %1 = f32 const 0.5\n  %2 = f32 reduced #0.0\n  read " + read + " = b0[d0*4 + d1]\n  %3 = f32 read " +
+           read + "\n  %4 = f32 add %3, %2\n";
+  };
+  const std::string here = "  stage (d0, d1) {\n    store b1[d0*4 + d1] = %4\n  }\n";
+  TakesOver(KernelOf("0", "  %0 = f32 const 2.0\n" + sum_of("r0"), kSum + here));
+  // What is summed is overwritten, by other threads perhaps before the sum is there.
+  StaysApart(KernelOf("0", "  read r0 = b0[d2]\n  %0 = f32 read r0\n" + sum_of("r1"), kSum + here));
+}
+
 TEST(InPlace, RowsThatAreReadBefore) {
   TakesOver(KernelOf("1", kSums, kSum + "  stage (d1) {\n    store b1[d0*4 + d1] = %4\n  }\n"));
   // The row is another's.
