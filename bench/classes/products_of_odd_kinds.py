@@ -67,4 +67,12 @@ def programs(jax):
     add('int16_1x700x260', lambda a, b: a @ b, word(1, 700), word(700, 260))
     add('uint16_250x600x1', lambda a, b: a @ b, word(250, 600).astype(np.uint16), word(600, 1).astype(np.uint16))
     add('int16_vectors_times_their_matrices', ein('bi,bij->bj'), word(50, 40), word(50, 40, 70))
+    into_words = lambda spec: lambda a, b: jnp.einsum(spec, a, b, preferred_element_type=jnp.int32)
+    add('bytes_of_experts', into_words('bi,bij->bj'), R.u8(4, 700), R.u8(4, 700, 900))
+    add('int8_of_experts', into_words('bi,bij->bj'), R.randint(-127, 128, (6, 512)).astype(np.int8), R.randint(-127, 128, (6, 512, 640)).astype(np.int8))
+    add('words_of_experts', into_words('bi,bij->bj'), word(4, 600), word(4, 600, 700))
+    outer = lambda turned: lambda a, b: (lambda y: y.T if turned else y)(a[:, None] * b[None])
+    add('f32_outer_turned', outer(True), f32(501), f32(777))
+    add('c64_outer_turned', outer(True), R.c64(301), R.c64(407))
+    add('c64_outer_of_gradient', jax.grad(lambda w, x: jnp.sum(jnp.abs(x @ w) ** 2)), R.c64(301, 203), R.c64(301))
     return P

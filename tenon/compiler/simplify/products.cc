@@ -333,9 +333,14 @@ std::optional<Ref> Simplifier::WidenProduct(const GraphNode& node) {
     const target::Target& machine = *target::StandardTarget();
     std::optional<target::Work> plain = outlook_.driver_work(to_, made_of(DType::kS32, DType::kS32), std::nullopt);
     if (!packed || !plain) return false;
+    const bool from_memory = plain->bytes_read > 0;
     for (Ref r : node.in) {
+      const auto elements = static_cast<double>(NumElements(ShapeOf(r).dims));
+      const double bytes = elements * ByteWidth(DType::kS32);
       plain->launches += 1;
-      plain->bytes_cached += static_cast<double>(NumElements(ShapeOf(r).dims) * ByteWidth(DType::kS32));
+      plain->ops += elements * machine.costs.Of(kir::Op::kConvert);
+      (from_memory ? plain->bytes_written : plain->bytes_cached) += bytes;
+      if (from_memory) plain->bytes_read += static_cast<double>(SizeBytes(ShapeOf(r)));
     }
     return target::TimeNs(machine, *plain) < target::TimeNs(machine, *packed);
   };
