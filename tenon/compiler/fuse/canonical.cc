@@ -151,8 +151,8 @@ std::optional<int64_t> StepAlong(const kir::Kernel& k, kir::Buf buf, const Small
 }
 
 /// The only stage's points in the order in which they are stored, unless something is read that lies along the dim
-/// that was the last: then tiles serve both.
-void FollowStores(kir::Kernel& k) {
+/// that was the last, as tiles serve both then, or computed that rows of the other order share.
+void FollowStores(kir::Kernel& k, const target::Target& target) {
   if (k.outer != 0 || k.seq.size() != 1 || !std::holds_alternative<kir::Stage>(k.seq[0].is)) return;
   const kir::Stage& stage = std::get<kir::Stage>(k.seq[0].is);
   const size_t n = stage.dims.size();
@@ -185,6 +185,13 @@ void FollowStores(kir::Kernel& k) {
     place[dim] = static_cast<DimId>(dims.size());
     dims.push_back(k.dims[dim]);
   }
+  // What rows of this order share is computed for each point of the other's.
+  double shared = 0;
+  const std::vector<kir::DimMask> deps = kir::DependentDims(k);
+  for (size_t v = 0; v < k.nodes.size(); ++v) {
+    if ((deps[v] & Bit(next)) != 0 && (deps[v] & Bit(last)) == 0) shared += target.costs.Of(k.nodes[v]);
+  }
+  if (shared * policy::kLaneCyclesPerCost > target::kStridedMove * static_cast<double>(stage.stores.size())) return;
   RenameDims(k, place);
   k.dims = std::move(dims);
   std::ranges::sort(std::get<kir::Stage>(k.seq[0].is).dims);
@@ -782,7 +789,7 @@ void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   // Regions and short dims are about vectors of neighbours; invocations branch and stride for themselves.
   if (!gpu) SplitRegions(k, target);
   done("a kernel cut into regions");
-  FollowStores(k);
+  FollowStores(k, target);
   MergeDims(k);
   done("a kernel with merged dims");
   UnifyDims(k);
