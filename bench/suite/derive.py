@@ -51,14 +51,49 @@ def loop(jax, function):
     return looped, lambda arguments: arguments
 
 
-def vmap(jax, function):
-    """Each argument stands BATCH times in a new first dim, floats a little apart."""
+def _stacked(jax, arguments):
+    """Each array BATCH times in a new first dim, floats a little apart."""
     def stacked(x):
         if _inexact(jax, x):
             return jax.numpy.stack([(x * (1 + i / 64)).astype(x.dtype) for i in range(BATCH)])
         return jax.numpy.stack([x] * BATCH)
 
-    return jax.vmap(function), lambda arguments: jax.tree.map(stacked, arguments)
+    return jax.tree.map(stacked, arguments)
+
+
+def vmap(jax, function):
+    """All of a batch together."""
+    return jax.vmap(function), lambda arguments: _stacked(jax, arguments)
+
+
+def scan(jax, function):
+    """A batch one by one: each trip takes its slices and stacks its results, and a sum over all of them is carried."""
+    def trip(total, arguments):
+        out = function(*arguments)
+        return total + sum(_real_means(jax, out)), out
+
+    return lambda *arguments: jax.lax.scan(trip, np.float32(0), arguments), lambda arguments: _stacked(jax, arguments)
+
+
+def branch(jax, function):
+    """The function where a mean of the first float array is below 1, and of the array's negative otherwise."""
+    def branching(*arguments):
+        leaves, tree = jax.tree.flatten(arguments)
+        at = next(i for i, leaf in enumerate(leaves) if _inexact(jax, leaf))
+        other = tree.unflatten([*leaves[:at], -leaves[at], *leaves[at + 1:]])
+        return jax.lax.cond(_real_means(jax, leaves[at])[0] < 1, lambda a, b: function(*a), lambda a, b: function(*b), arguments, other)
+
+    return branching, lambda arguments: arguments
+
+
+def jvp(jax, function):
+    """The results and their derivatives in the direction of the float arguments themselves."""
+    def derived(*arguments):
+        def tangent(x):
+            return x if _inexact(jax, x) else np.zeros(np.shape(x), jax.dtypes.float0)
+        return jax.jvp(function, arguments, jax.tree.map(tangent, arguments))
+
+    return derived, lambda arguments: arguments
 
 
 def grad(jax, function):
@@ -90,7 +125,7 @@ def _cast(to):
     return kind
 
 
-KINDS = {'loop': loop, 'vmap': vmap, 'grad': grad, 'f64': _cast({'float32': 'float64', 'complex64': 'complex128'}),
+KINDS = {'loop': loop, 'vmap': vmap, 'scan': scan, 'branch': branch, 'grad': grad, 'jvp': jvp, 'f64': _cast({'float32': 'float64', 'complex64': 'complex128'}),
          'bf16': _cast({'float32': 'bfloat16'}), 'f16': _cast({'float32': 'float16'})}
 WIDER = {'loop': TRIPS, 'grad': 16}
 
