@@ -67,4 +67,9 @@ def programs(jax):
     add('five_into_two_by_a_layer', lambda x, w: jax.lax.conv_general_dilated(x, w, (1, 1), 'VALID', dimension_numbers=('NHWC', 'HWIO', 'NHWC')), f32(2, 90, 91, 5), f32(1, 1, 5, 2))
     add('three_taps_of_two_channels', lambda x, w: jax.lax.conv_general_dilated(x, w, (1,), 'SAME', dimension_numbers=('NHC', 'HIO', 'NHC')), f32(3, 4001, 2), f32(3, 2, 2))
     add('one_by_one_of_three_gradient', lambda x, w, y: jax.grad(lambda w: ((jax.lax.conv_general_dilated(x, w, (1, 1), 'VALID', dimension_numbers=('NHWC', 'HWIO', 'NHWC')) - y) ** 2).mean())(w), f32(1, 120, 121, 3), f32(1, 1, 3, 3), f32(1, 120, 121, 3))
+    patches = lambda x: x.reshape(3, 3, 14, 16, 14, 16).transpose(0, 2, 4, 3, 5, 1).reshape(3, 196, 768)
+    add('masked_patches_loss', lambda x, y: jnp.mean(jnp.abs(patches(x) * 2 - 1)), f32(3, 3, 224, 224), f32(3, 196, 768))
+    add('energies_of_patches', lambda x: jnp.sum(patches(x) ** 2, -1), f32(3, 3, 224, 224))
+    add('largest_of_turned_blocks', lambda x: jnp.max(jnp.abs(x.reshape(40, 8, 50, 8).transpose(0, 2, 3, 1) - .5), (2, 3)), f32(320, 400))
+    add('norm_of_what_was_turned', lambda x: jnp.sqrt(jnp.sum((3 * x.transpose(2, 1, 0) + 1) ** 2)), f32(60, 70, 80))
     return P

@@ -71,6 +71,8 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   const NodeId below = TransposeBelow(node.in[0]);
   if (below == kNoNode) return std::nullopt;
   const Dims turn = to_[below].attrs<TransposeAttrs>().permutation;
+  // What is computed on the way is read along rows as it is where they stay rows.
+  if (below != node.in[0].node && turn.back() == static_cast<int64_t>(turn.size()) - 1) return std::nullopt;
   size_t left = policy::kMaxUnmergedNodes;
   const std::optional<Ref> before = WithoutTranspose(node.in[0], turn, left);
   if (!before) return std::nullopt;
