@@ -569,6 +569,22 @@ module @added_update {
 
 // -----
 
+// What is computed point by point of a transposed value is computed before the transpose.
+// CHECK-DAG: reduce_transposed: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : f32[50] -> %{{[0-9]+}} = reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0] : f32[50]
+// CHECK: program @reduce_of_turned
+// CHECK: abs {{.*}} : f32[40,50]
+module @reduce_of_turned {
+  func.func @main(%x: tensor<40x50xf32>) -> tensor<50xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<40x50xf32>) -> tensor<50x40xf32>
+    %1 = stablehlo.abs %0 : tensor<50x40xf32>
+    %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<50x40xf32>, tensor<f32>) -> tensor<50xf32>
+    return %2 : tensor<50xf32>
+  }
+}
+
+// -----
+
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[0,1] : f32[5] -> %{{[0-9]+}} = add
 // CHECK-DAG: reduce_repeated: reduce %{{[0-9]+}}, %{{[0-9]+}} dimensions=[1] : s32[6] -> %{{[0-9]+}} = reduce
 // CHECK: program @repeated
