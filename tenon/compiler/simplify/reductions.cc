@@ -294,15 +294,15 @@ bool IsStored(const GraphNode& node) {
          node.op == OpCode::kConvolution || node.op == OpCode::kSort || node.op == OpCode::kFft;
 }
 
-/// The dims before they were merged of something computed that `r` is made of, element by element.
-const Dims* BeforeMerging(const Program& p, Ref r) {
+/// Something computed that `r` is made of, element by element, before its dims were merged; invalid: nothing.
+Ref BeforeMerging(const Program& p, Ref r) {
   std::vector<Ref> open = {r};
   for (size_t i = 0; i < open.size() && i < policy::kMaxUnmergedNodes; ++i) {
     const GraphNode& node = p[open[i].node];
-    if (node.op == OpCode::kReshape && !IsStored(p[node.in[0].node])) return &p.shape(node.in[0]).dims;
+    if (node.op == OpCode::kReshape && !IsStored(p[node.in[0].node])) return node.in[0];
     if (IsPointwise(p, node)) open.insert(open.end(), node.in.begin(), node.in.end());
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
@@ -330,11 +330,16 @@ std::optional<Ref> Simplifier::ReduceUnmerged(const GraphNode& node) {
   const Dims merged = ShapeOf(node.in[0]).dims;
   const Dims& reduced = node.attrs<ReduceAttrs>().dimensions;
   const int64_t results = NumElements(node.shape().dims);
-  if (results == 0 || results > numerics().long_sum_results || NumElements(merged) / results <= numerics().long_sum)
-    return std::nullopt;
-  const Dims* const before = BeforeMerging(to_, node.in[0]);
-  if (before == nullptr || before->size() <= merged.size()) return std::nullopt;
-  const Dims dims = *before;
+  if (results == 0) return std::nullopt;
+  const Ref before = BeforeMerging(to_, node.in[0]);
+  if (!before.valid() || ShapeOf(before).rank() <= merged.size()) return std::nullopt;
+  const Dims dims = ShapeOf(before).dims;
+  // Long sums; and those of what was turned, which lie in another order, where the order does not matter.
+  const bool is_long = results <= numerics().long_sum_results && NumElements(merged) / results > numerics().long_sum;
+  const bool turned = Def(before).op == OpCode::kTranspose &&
+                      Def(before).attrs<TransposeAttrs>().permutation.back() != static_cast<int64_t>(dims.size()) - 1 &&
+                      IdentityBits(CombinerOp(to_, node.blocks[0]), node.shape().dtype).has_value();
+  if (!is_long && !turned) return std::nullopt;
   const auto groups = MergedFrom(merged, dims);
   if (!groups) return std::nullopt;
   size_t left = policy::kMaxUnmergedNodes;
