@@ -232,6 +232,22 @@ def programs(jax):
         return lax.fori_loop(0, 100, st, (z, jnp.zeros(A.shape[0], A.dtype), z, jnp.zeros(A.shape[0], A.dtype)))[2] / 100
     add('primal_dual_program', pdhg, f32(25, 50) * .3, f32(25), uni(50))
     add('primal_dual_program_f64', pdhg, f64(25, 50) * .3, f64(25), R.rand(50))
+    # Products with both forms of a matrix, written out, in every trip.
+    def least_squares(A, b):
+        def st(_, c):
+            x, v = c
+            v = .9 * v - .02 * (A.T @ (A @ x - b))
+            return x + v, v
+        z = jnp.zeros(A.shape[1], A.dtype)
+        return lax.fori_loop(0, 60, st, (z, z))[0]
+    add('momentum_least_squares', least_squares, f32(21, 33) * .2, f32(21))
+    add('momentum_least_squares_f64', least_squares, f64(21, 33) * .2, f64(21))
+    def power(A, x):
+        def st(_, x):
+            y = A.T @ (A @ x)
+            return y / (1 + jnp.abs(y).max())
+        return lax.fori_loop(0, 50, st, x)
+    add('powers_of_a_wide_matrix', power, f32(18, 61) * .2, uni(61))
     def hopfield(W, x):
         def b(s):
             x, _, n = s

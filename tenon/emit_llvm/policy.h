@@ -85,6 +85,10 @@ inline constexpr int kWrittenOutRow = 240;
 /// registers for what is added.
 inline constexpr unsigned kAccumulators = 8;
 inline unsigned AllAccumulators(isa::IsaLevel isa) { return isa == isa::IsaLevel::kAvx512 ? 24 : 10; }
+/// Sums in the order of lanes of at most so many elements each, at most so many side by side, are written out as the
+/// tree that they are: accumulators in memory take several times as long, and registers hold what a branch needs.
+inline constexpr int64_t kTreeElements = 64;
+inline constexpr size_t kTreesTogether = 3;
 /// Sums of columns over more rows than this go row by row, with the sums of a block of columns in the nearest cache: as
 /// many as fit these bytes, and at least so many.
 inline constexpr int64_t kManyRows = 64;

@@ -614,6 +614,51 @@ TEST_P(Stages, GuardedScatterDropsWhatIsOutOfBounds) {
   Expect(b.Finish());
 }
 
+// One update after another, some of them into one place: elements and rows, inside or not, that may overlap or not.
+TEST_P(Stages, UpdatesOfFewPlaces) {
+  for (DType type : {f32, DType::kF64, s32, s64, DType::kU8, DType::kS16}) {
+    for (const int64_t updates : {1, 2, 37}) {
+      for (const int64_t row : {0, 2, 19}) {  // 0: elements.
+        for (const bool overlap : {false, true}) {
+          for (const int64_t places : {1, 3, 50}) {
+            if (overlap && row == 0) continue;
+            KernelBuilder b;
+            const DimId around = b.AddDim(Size::Of(2), DimKind::kSerial),
+                        i = b.AddDim(Size::Of(updates), DimKind::kSerial);
+            const DimId j = row == 0 ? i : b.AddDim(Size::Of(row));
+            const Size extent = Size::Param(b.AddParam());
+            const int64_t width = overlap ? places + row : std::max<int64_t>(row, 1);
+            const Buf index = b.AddDense(BufKind::kArg, s32, {2, updates}),
+                      x = b.AddDense(BufKind::kArg, type, {2, updates, std::max<int64_t>(row, 1)});
+            const Buf out =
+                overlap ? b.AddDense(BufKind::kOut, type, {1, width})
+                        : b.AddBuffer(BufKind::kOut, type, {extent, Size::Of(width)}, {Size::Of(width), Size::Of(1)});
+            const Val raw = b.Convert(s64, b.Read(index, {At(around), At(i)}));
+            // Some of them outside.
+            const Val at = b.Sub(b.Rem(raw, b.Const(s64, places + 1)), b.Const(s64, places == 3 ? 1 : 0));
+            Stage s;
+            s.dims = {around, i};
+            if (row != 0) s.dims.push_back(j);
+            const Axis along = row == 0 ? AtOffset(Size::Of(0)) : At(j);
+            Axis first = AtStart(at), second = along;
+            if (overlap) {
+              second.start = at;
+              first = AtOffset(Size::Of(0));
+            }
+            s.stores.push_back(Put(out, {first, second}, b.Read(x, {At(around), At(i), along})));
+            s.stores.back().guard.push_back(
+                {.e = AtStart(at), .lo = Size::Of(0), .hi = overlap ? Size::Of(places) : extent});
+            s.stores.back().combine = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kAdd, type)));
+            s.stores.back().order = StoreOrder::kRowMajor;
+            b.AddStage(s);
+            Expect(b.Finish(), {.params = {places}});
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Stages, ComplexComponents) {
   // Costly bodies run under a mask throughout.
   for (const auto& [type, costly] :
@@ -900,11 +945,43 @@ TEST_P(Stages, ShortRowsMeetTogether) {
         Stage point;
         point.stores.push_back(Put(out, {At(r)}, met));
         point.stores.push_back(Put(more, {At(r)}, b.Mul(met, b.Add(met, b.Read(y, {At(r)})))));
+        if (length == 17 || length == 64 || length == 200) b.kernel().buffers[more].in_place_of = y;
         b.AddStage(point);
         b.kernel().split = {1, Size::Of(4)};
         const Kernel kernel = b.Finish();
         for (const int64_t count : {1, 15, 16, 17, 45})
           Expect(kernel, {.params = {count}, .indices_per_call = count == 45 ? 7 : 0});
+      }
+    }
+  }
+}
+
+// Sums along another dim than the lanes, in the order of lanes: of so few elements that they are written out, and of
+// more.
+TEST_P(Stages, ShortColumnsAreTrees) {
+  for (const DType type : {f32, DType::kF64, s32, DType::kU8}) {
+    for (const int64_t length : {1, 2, 9, 16, 17, 33, 45, 64, 65}) {
+      for (const int64_t columns : {1, 7, 51}) {
+        KernelBuilder b;
+        const DimId c = b.AddDim(Size::Of(columns)), r = b.AddDim(Size::Of(length), DimKind::kReduce);
+        b.kernel().outer = 1;
+        const Buf x = b.AddDense(BufKind::kArg, type, {length, columns}), y = b.AddDense(BufKind::kArg, type, {length}),
+                  out = b.AddDense(BufKind::kOut, type, {columns}), most = b.AddDense(BufKind::kOut, type, {columns});
+        const Val v = b.Read(x, {At(r), At(c)});
+        const Val zero = b.Const(type, IsFloat(type) ? -0.0 : 0.0);
+        const Val least = IsFloat(type) ? b.Const(type, -__builtin_inf())
+                                        : b.ConstBits(type, type == s32 ? uint64_t{0x80000000} : uint64_t{0});
+        Stage s;
+        s.dims = {r};
+        const Val sum = b.AddReduce(s, 1u << r, Op::kAdd, b.Mul(v, b.Read(y, {At(r)})), b.Const(type, 1),
+                                    ReduceOrder::kLanes, zero);
+        const Val max = b.AddReduce(s, 1u << r, Op::kMax, v, least, ReduceOrder::kLanes, least);
+        b.AddStage(s);
+        Stage point;
+        point.stores.push_back(Put(out, {At(c)}, sum));
+        point.stores.push_back(Put(most, {At(c)}, max));
+        b.AddStage(point);
+        Expect(b.Finish());
       }
     }
   }
@@ -1072,6 +1149,48 @@ TEST_P(Stages, LoopsAroundStages) {
     return true;
   };
   Expect(b.Finish(), options);
+}
+
+// A machine of a few cells: each trip reads what it has just stored, where it stored it and at other places.
+TEST_P(Stages, ScalarsAreReadWhereTheyWereStored) {
+  for (const DType type : {s32, s64, f32, DType::kU8, DType::kBF16}) {
+    for (const int64_t apart : {0, 1, 4}) {
+      KernelBuilder b;
+      const DimId l = b.AddDim(Size::Of(8));
+      const Buf start = b.AddDense(BufKind::kArg, type, {8}), cells = b.AddDense(BufKind::kOut, type, {8}),
+                place = b.AddDense(BufKind::kOut, s32, {1}), seen = b.AddDense(BufKind::kOut, type, {16});
+      Stage copy;
+      copy.dims = {l};
+      copy.stores.push_back(Put(cells, {At(l)}, b.Read(start, {At(l)})));
+      b.AddStage(copy);
+      Loop loop;
+      loop.id = b.NewId();
+      loop.types = {s32, s32};
+      loop.init = {b.ConstS32(3), b.ConstS32(0)};
+      const Val at = b.Carried(loop.id, 0, s32), count = b.Carried(loop.id, 1, s32);
+      const Val here = b.Convert(s64, b.And(at, b.ConstS32(7))), to = b.Convert(s64, b.And(count, b.ConstS32(15)));
+      const Val there = b.Convert(s64, b.And(b.Add(at, b.ConstS32(static_cast<int32_t>(apart))), b.ConstS32(7)));
+      const auto add = static_cast<int32_t>(b.AddGraph(BinaryGraph(Op::kAdd, type)));
+      const auto update = [&](Val where, double by) {
+        Stage s;
+        s.stores.push_back(Put(cells, {AtStart(where)}, b.Const(type, by)));
+        s.stores.back().combine = add;
+        loop.body.push_back(Step{s});
+      };
+      update(here, 1);
+      update(there, 2);  // Maybe of the same cell.
+      update(here, 1);
+      Stage look;
+      look.stores.push_back(
+          Put(seen, {AtStart(to)}, b.Add(b.Read(cells, {AtStart(here)}), b.Read(cells, {AtStart(there)}))));
+      look.stores.push_back(Put(place, {AtOffset(Size::Of(0))}, b.Add(at, b.ConstS32(3))));
+      loop.body.push_back(Step{look});
+      loop.next = {b.Read(place, {AtOffset(Size::Of(0))}), b.Add(count, b.ConstS32(1))};
+      loop.trip_count = Size::Of(16);
+      b.AddLoop(loop);
+      Expect(b.Finish());
+    }
+  }
 }
 
 TEST_P(Stages, LoopWhoseConditionDiffersBetweenPoints) {

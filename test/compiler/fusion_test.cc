@@ -279,6 +279,19 @@ TEST(Fusion, WhatIsDealtOutAnewLeavesTheRestAlone) {
   EXPECT_EQ(compiled->transcendentals, 4 * 500);
 }
 
+TEST(Fusion, KernelsOfManyOffsetsKeepThem) {
+  // A product with a transposed matrix, written out: each of its rows is at a place of its own.
+  const std::string program = R"(func.func @main(%a: tensor<25x50xf32>, %x: tensor<25xf32>) -> tensor<50xf32> {
+    %r = stablehlo.dot_general %a, %x, contracting_dims = [0] x [0] : (tensor<25x50xf32>, tensor<25xf32>) -> tensor<50xf32>
+    return %r : tensor<50xf32>
+  })";
+  Check(program);
+  const Result<CompiledProgram> compiled = Compile(program, CpuOptions());
+  ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+  ASSERT_EQ(plan::Count(compiled->plan).kernel_steps, 1);
+  EXPECT_LT(compiled->plan.kernels.at(0).num_params, 4) << plan::Print(compiled->plan);
+}
+
 TEST(Fusion, QuestionsAlongEveryDimAreNotCutIntoAllPoints) {
   // Gates on qubits: each asks which half of one dim a point is in. All the cuts together make a region of each point.
   constexpr int kQubits = 22;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -610,9 +612,21 @@ kir::DimMask ShortRows(const kir::Kernel& k, bool alone) {
   return rows;
 }
 
+/// Whether accesses lie at more places than addresses can be kept of: as parameters they would be loaded and added, all
+/// of them, before the first point.
+bool ManyOffsets(const kir::Kernel& k) {
+  std::set<int64_t> offsets;
+  ForEachAccess(k, [&](kir::Buf, auto& at, auto&) {
+    for (const kir::Axis& a : at) {
+      if (!a.offset.is_param() && std::abs(a.offset.baked) > policy::kSmallNumber) offsets.insert(a.offset.baked);
+    }
+  });
+  return offsets.size() > policy::kOffsetsAsParameters;
+}
+
 /// Short rows about whose places an access asks, which their length settles; and all that keep their length.
 kir::DimMask AskedRows(const kir::Kernel& k) { return ShortRows(k, true) & AskedDims(k); }
-kir::DimMask KnownRows(const kir::Kernel& k) { return ShortRows(k, false) | AskedRows(k); }
+kir::DimMask KnownRows(const kir::Kernel& k) { return ShortRows(k, ManyOffsets(k)) | AskedRows(k); }
 
 }  // namespace
 
@@ -642,8 +656,10 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params, kir::DimMask til
   for (size_t d = 0; d < k.dims.size(); ++d) {
     if (!((kept | tiled) & Bit(d))) turn(k.dims[d].extent, policy::kSmallNumber);
   }
-  // What lies rows apart is found by one address.
-  const int64_t near = rows != 0 ? policy::kKnownRow * policy::kKnownRow : policy::kSmallNumber;
+  // What lies rows apart is found by one address, and so is what lies at many places.
+  const int64_t near = ManyOffsets(k) ? std::numeric_limits<int32_t>::max() / 16  // structural: bytes
+                       : rows != 0    ? policy::kKnownRow * policy::kKnownRow
+                                      : policy::kSmallNumber;
   for (kir::Buffer& b : k.buffers) {
     for (Size& s : b.extent) turn(s, policy::kSmallNumber);
     for (Size& s : b.stride) turn(s, policy::kSmallNumber);
@@ -652,19 +668,23 @@ void Parameterise(kir::Kernel& k, std::vector<int64_t>& params, kir::DimMask til
     for (kir::Term& t : a.terms) turn(t.coef, keep);
     turn(a.offset, keep);
   };
+  // Elements of short sums are written out, and lie at known distances.
+  const auto written_out = [&](const kir::Term& t) {
+    return (tiled & Bit(t.dim)) || (k.dims[t.dim].kind == kir::DimKind::kReduce && (kept & Bit(t.dim)));
+  };
   const std::vector<InterleavedSet> interleaved = InterleavedSets(k);
   ForEachAccess(k, [&](kir::Buf buf, auto& at, auto& guard) {
     const bool together = std::ranges::any_of(interleaved, [&](const InterleavedSet& s) { return s.Has(buf, at); });
     for (kir::Axis& a : at) {
       if (!together || &a != &at.back()) {
         for (kir::Term& t : a.terms) {
-          if (!(tiled & Bit(t.dim))) turn(t.coef, policy::kSmallNumber);
+          if (!written_out(t)) turn(t.coef, policy::kSmallNumber);
         }
         turn(a.offset, near);
         continue;
       }
       for (kir::Term& t : a.terms) {
-        if (!(tiled & Bit(t.dim))) turn(t.coef, target::kMaxInterleaved);
+        if (!written_out(t)) turn(t.coef, target::kMaxInterleaved);
       }
     }
     for (kir::Guard& g : guard) {

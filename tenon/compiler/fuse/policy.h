@@ -195,6 +195,9 @@ inline constexpr double kLaneGuardCycles = 4;
 /// vectors at most that are not whole.
 inline constexpr int64_t kKnownRow = 256;
 inline constexpr double kKnownGuardCycles = 1;
+/// Kernels that read and write at more places than these keep their offsets, which machine code has in its addresses:
+/// about what registers hold beside everything else.
+inline constexpr size_t kOffsetsAsParameters = 8;
 /// Cycles of starting a loop, and more of them where its end is masked.
 inline constexpr double kLoopCycles = 4;
 inline constexpr double kRowCycles = 1;

@@ -167,6 +167,8 @@ class FunctionEmitter {
   /// all are near, or places that come from data and differ between lanes decide.
   Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
+  /// How many numbers the guard lets through, where its modulus does.
+  Value* WidthOf(const kir::Guard& guard);
   /// A vector none of whose lanes is moved is looked for in memory all the same, at the price of hundreds where there
   /// is none: outside of the buffer. Such ones move at its beginning.
   void KeepInside(Place& place, const Access& access, const Guarded& guarded, unsigned bytes, unsigned copy);
@@ -199,17 +201,22 @@ class FunctionEmitter {
   /// Neighbours of so many bytes in the lanes of the mask; `all`, `by_lane`: moves of all, and of those one by one.
   void MoveMasked(Value* to, Value* from, Value* mask, unsigned bytes, llvm::function_ref<void()> all,
                   llvm::function_ref<void()> by_lane);
-  /// Neighbours that were stored a few instructions ago, so that nobody waits to read them again.
+  /// Neighbours that were stored a few instructions ago, or one element, so that nobody waits to read them again.
   struct Stored {
     kir::Buf buf = 0;
     int64_t element = 0;  ///< Of lane 0.
-    unsigned lanes = 1;
+    unsigned lanes = 1;   ///< 0: a scalar, and its place is `moves`, so many times each, further on.
+    llvm::SmallVector<std::pair<Value*, int64_t>, 2> moves = {};
     std::optional<int64_t> count = {};  ///< Lanes that exist, where not all do.
     Value* value = nullptr;
     llvm::BasicBlock* block = nullptr;  ///< Only what follows within it may use the value.
   };
   /// The place of the lanes of the copy, where it is known and they are neighbours; without value and block.
   std::optional<Stored> KnownPlace(const Access& access, unsigned copy) const;
+  /// The place of one element, as far as it can be told from others; without value and block.
+  std::optional<Stored> KnownElement(const Access& access, unsigned copy);
+  /// What was stored there; null where that is not at hand.
+  Value* StoredElement(const std::optional<Stored>& place) const;
   void ForgetStored(kir::Buf buf);
   // Groups of neighbours (groups.cc)
   /// Whether vectors of such elements are shuffled register by register, and all lanes or the first ones exist.
@@ -369,6 +376,10 @@ class FunctionEmitter {
   void ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs,
                      const std::vector<const kir::Store*>& during, const std::vector<const kir::Store*>& after,
                      const NodeList& needed, const NodeList& needed_after);
+  /// Whether the elements of such sums are few enough to be written out, each where the order of lanes has it.
+  bool FitsTree(const StagePlan& plan, const std::vector<Accumulators>& accs, const NodeList& needed);
+  /// Sums in the order of lanes without accumulators in memory: each branch of the tree is done before the next one.
+  void ReduceAsTree(const StagePlan& plan, const std::vector<Accumulators>& accs, const NodeList& needed);
   bool ManyRows(const StagePlan& plan) const;
   /// The vectors of columns whose sums registers hold at once; 0: rows are too few to be worth it, or sums too many.
   unsigned ColumnCopies(const StagePlan& plan, const std::vector<Accumulators>& accs) const;
@@ -455,6 +466,11 @@ class FunctionEmitter {
   std::vector<Value*> params_;
   std::vector<Value*> buffers_;
   std::map<std::pair<int64_t, int64_t>, Value*> products_;
+  struct Width {
+    kir::Size lo, hi;
+    Value* value = nullptr;
+  };
+  std::vector<Width> widths_;
   using ResultMap = std::map<uint32_t, std::vector<Value*>>;
   ResultMap reduced_;                     ///< Per id: copy * values + i.
   std::map<uint32_t, Meeting> meetings_;  ///< Per id, within rows.

@@ -116,8 +116,8 @@ void FunctionEmitter::ExtendPointer(size_t id) {
     if (index == nullptr) continue;
     if (state.pointer == nullptr) state.pointer = BufferBase(access.buf);
     const std::optional<int64_t> factor = part.ConstFactor();
-    if (factor == 1 && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)) {
-      state.pointer = b_.CreateGEP(b_.getIntNTy(8 * static_cast<unsigned>(bytes)), state.pointer, index);
+    if (const int64_t step = factor.value_or(0) * bytes; step == 1 || step == 2 || step == 4 || step == 8) {
+      state.pointer = b_.CreateGEP(b_.getIntNTy(8 * static_cast<unsigned>(step)), state.pointer, index);
     } else {
       Value* elements =
           b_.CreateMul(index, factor ? I64(*factor * bytes) : b_.CreateMul(Product(part.a, part.b), I64(bytes)));
@@ -171,8 +171,11 @@ FunctionEmitter::Place FunctionEmitter::PlaceOf(size_t id, unsigned copy, int co
       }
     } else if (part.kind == Contribution::Kind::kStart && !(done >> i & 1)) {
       Value* start = ToI64(part.start, Get(part.start, copy));
-      Value* scale = factor ? I64(*factor * bytes) : factor_bytes();
-      if (start->getType()->isVectorTy()) {
+      const int64_t step = factor.value_or(0) * bytes;
+      Value* scale = factor ? I64(step) : factor_bytes();
+      if (!start->getType()->isVectorTy() && (step == 1 || step == 2 || step == 4 || step == 8)) {
+        place.pointer = b_.CreateGEP(b_.getIntNTy(8 * static_cast<unsigned>(step)), place.pointer, start);
+      } else if (start->getType()->isVectorTy()) {
         place.offsets = add(place.offsets, b_.CreateMul(start, low_.Splat(scale, lanes_.lanes)));
       } else {
         place.pointer = b_.CreateGEP(b_.getInt8Ty(), place.pointer, b_.CreateMul(start, scale));
@@ -207,6 +210,17 @@ Value* FunctionEmitter::LaneOffsets(const Place& place) {
 Value* FunctionEmitter::AndMasks(Value* a, Value* b) {
   if (a == nullptr) return b;
   return b == nullptr ? a : b_.CreateAnd(a, b);
+}
+
+Value* FunctionEmitter::WidthOf(const kir::Guard& guard) {
+  if (!guard.lo.is_param() && !guard.hi.is_param()) return I64(std::max<int64_t>(0, guard.hi.baked - guard.lo.baked));
+  const auto same = [&](const Width& w) { return w.lo == guard.lo && w.hi == guard.hi; };
+  if (const auto found = llvm::find_if(widths_, same); found != widths_.end()) return found->value;
+  Value* hi = SizeValue(guard.hi);
+  Value* value = entry_.CreateSub(hi, SizeValue(guard.lo));
+  value = entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, I64(0));
+  widths_.push_back({guard.lo, guard.hi, value});
+  return value;
 }
 
 FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigned copy, bool vector) {
@@ -276,10 +290,7 @@ FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigne
     auto shaped = [&](Value* v) { return lanes_differ ? low_.Splat(v, lanes_.lanes) : v; };
     Value* lo = SizeValue(guard.lo);
     // lo <= e < hi as one unsigned comparison; an empty range holds for nothing.
-    Value* width = b_.CreateSub(SizeValue(guard.hi), lo);
-    auto* known = llvm::dyn_cast<llvm::ConstantInt>(width);
-    width = known != nullptr ? I64(std::max<int64_t>(known->getSExtValue(), 0))
-                             : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, width, I64(0));
+    Value* width = WidthOf(guard);
     Value* relative = b_.CreateSub(e, shaped(lo));
     Value* holds = b_.CreateICmpULT(relative, shaped(width));
     if (guard.mod > 1) {
@@ -572,6 +583,7 @@ Value* FunctionEmitter::EmitRead(Val v, unsigned copy) {
   if (!IsVector(v)) {
     Value* condition = GuardsOf(access, copy, false).shared;
     if (condition == nullptr) {
+      if (Value* const stored = StoredElement(KnownElement(access, copy))) return stored;
       // What others may set is looked at each time.
       const bool is_signal = k_.buffers[read.buf].kind == kir::BufKind::kSignal;
       return low_.FromMemory(type, b_.CreateAlignedLoad(element, PlaceOf(node.attr, copy, node.imm).pointer,
@@ -682,6 +694,36 @@ std::optional<FunctionEmitter::Stored> FunctionEmitter::KnownPlace(const Access&
   return place;
 }
 
+std::optional<FunctionEmitter::Stored> FunctionEmitter::KnownElement(const Access& access, unsigned copy) {
+  if (!access.guards->empty() || IsComplex(k_.buffers[access.buf].type) || lanes_.copies > 1) return std::nullopt;
+  Stored place{.buf = access.buf, .lanes = 0};
+  for (const Contribution& part : access.parts) {
+    const std::optional<int64_t> factor = part.ConstFactor();
+    if (!factor) return std::nullopt;
+    Value* at = nullptr;
+    if (part.kind == Contribution::Kind::kDim) at = dim_value_[part.dim];
+    if (part.kind == Contribution::Kind::kStart && !IsVector(part.start) && Available(part.start, copy))
+      at = Get(part.start, copy);
+    if (part.kind == Contribution::Kind::kOffset) at = I64(1);
+    if (at == nullptr) return std::nullopt;
+    if (const std::optional<int64_t> known = Known(at)) {
+      place.element += *factor * *known;
+    } else {
+      place.moves.push_back({at, *factor});
+    }
+  }
+  return place;
+}
+
+Value* FunctionEmitter::StoredElement(const std::optional<Stored>& place) const {
+  if (!place) return nullptr;
+  const auto found = llvm::find_if(stored_, [&](const Stored& s) {
+    return s.buf == place->buf && s.lanes == 0 && s.element == place->element && s.moves == place->moves &&
+           s.block == b_.GetInsertBlock();
+  });
+  return found == stored_.end() ? nullptr : found->value;
+}
+
 void FunctionEmitter::ForgetStored(kir::Buf buf) {
   llvm::erase_if(stored_, [&](const Stored& s) { return s.buf == buf || s.block != b_.GetInsertBlock(); });
 }
@@ -698,12 +740,20 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     return low_.Inline(k_.graphs[static_cast<size_t>(store.combine)], arguments)[0];
   };
   if (!in_vector_loop) {
-    ForgetStored(store.buf);
     auto act = [&] {
       Value* value = Get(store.value, copy);
       const Place place = PlaceOf(id, copy, store.component);
-      Value* old = store.combine < 0 ? nullptr : b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes));
-      b_.CreateAlignedStore(low_.ToMemory(type, combined(old, value)), place.pointer, llvm::Align(bytes));
+      std::optional<Stored> known = KnownElement(accesses_[id], copy);
+      Value* old = store.combine < 0 ? nullptr : StoredElement(known);
+      if (store.combine >= 0 && old == nullptr) old = b_.CreateAlignedLoad(element, place.pointer, llvm::Align(bytes));
+      Value* const result = combined(old, value);
+      Value* const memory = low_.ToMemory(type, result);
+      b_.CreateAlignedStore(memory, place.pointer, llvm::Align(bytes));
+      ForgetStored(store.buf);
+      if (!known || memory != result) return;
+      known->value = result;
+      known->block = b_.GetInsertBlock();
+      stored_.push_back(std::move(*known));
     };
     Value* condition = GuardsOf(accesses_[id], copy, false).shared;
     if (condition == nullptr) {
@@ -745,7 +795,8 @@ void FunctionEmitter::EmitStore(const kir::Store& store, unsigned copy, bool in_
     // Vectors beside this one stay.
     llvm::erase_if(stored_, [&](const Stored& s) {
       return s.block != b_.GetInsertBlock() ||
-             (s.buf == known->buf && s.element < known->element + known->lanes && known->element < s.element + s.lanes);
+             (s.buf == known->buf &&
+              (s.lanes == 0 || (s.element < known->element + known->lanes && known->element < s.element + s.lanes)));
     });
     known->value = result;
     known->block = b_.GetInsertBlock();

@@ -787,6 +787,15 @@ bool MayMeetInRows(const Analysis& an, const kir::Reduce& reduce, DimId dim, isa
 
 namespace {
 
+/// Whether all of the kernel reads the buffer where the row's own last store goes, in its place, and nowhere else.
+bool IsOfOwnRow(const kir::Kernel& k, const kir::Stage& last, kir::Buf buf) {
+  return std::any_of(last.stores.begin(), last.stores.end(), [&](const kir::Store& s) {
+    return k.buffers[s.buf].in_place_of == buf && std::all_of(k.reads.begin(), k.reads.end(), [&](const kir::Read& r) {
+             return (r.buf != buf && r.buf != s.buf) || (r.buf == buf && r.at == s.at && r.guard.empty());
+           });
+  });
+}
+
 /// Lanes for the last stage, if it is a point behind the reductions of the others.
 unsigned LateLanes(const Analysis& an, DimId dim, isa::IsaLevel isa) {
   const kir::Dim& rows = an.kernel.dims[dim];
@@ -808,8 +817,10 @@ unsigned LateLanes(const Analysis& an, DimId dim, isa::IsaLevel isa) {
   const std::vector<Val> needed = an.Needed(roots);
   for (Val v : needed) {
     const kir::Node& node = an.kernel.nodes[v];
-    // Memory of a row is another row's by then.
-    if (node.op == Op::kRead && an.buffer_mutable[an.kernel.reads[node.attr].buf]) return 1;
+    // Memory of a row is another row's by then, unless it is stored in place.
+    if (node.op == Op::kRead && an.buffer_mutable[an.kernel.reads[node.attr].buf] &&
+        !IsOfOwnRow(an.kernel, last, an.kernel.reads[node.attr].buf))
+      return 1;
     if (node.op != Op::kReduced) continue;
     if (!(an.deps[v] & Bit(dim)) || (ByteWidth(node.type) != 4 && ByteWidth(node.type) != 8) || IsComplex(node.type))
       return 1;

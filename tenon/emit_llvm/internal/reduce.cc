@@ -170,8 +170,74 @@ void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& pl
   });
 }
 
+bool FunctionEmitter::FitsTree(const StagePlan& plan, const std::vector<Accumulators>& accs, const NodeList& needed) {
+  if (plan.reduced.size() != 1 || lanes_.copies > 1 || accs.size() > policy::kTreesTogether) return false;
+  const std::optional<int64_t> low = Known(DimLow(plan.reduced[0])), high = Known(DimHigh(plan.reduced[0]));
+  if (!low || !high || *high <= *low || *high - *low > policy::kTreeElements) return false;
+  const bool known = std::all_of(accs.begin(), accs.end(), [&](const Accumulators& acc) {
+    return acc.lanes_order && acc.symmetric && acc.values() == 1 && acc.width == accs[0].width;
+  });
+  // Elements whose distance is not known have addresses of their own, which registers would not hold.
+  return known && std::all_of(needed.begin(), needed.end(), [&](Val v) {
+           if (k_.nodes[v].op != kir::Op::kRead) return true;
+           const auto& parts = an_.reads[k_.nodes[v].attr].parts;
+           return std::all_of(parts.begin(), parts.end(), [&](const Contribution& part) {
+             return part.kind != Contribution::Kind::kDim || part.dim != plan.reduced[0] || part.ConstFactor();
+           });
+         });
+}
+
+void FunctionEmitter::ReduceAsTree(const StagePlan& plan, const std::vector<Accumulators>& accs,
+                                   const NodeList& needed) {
+  const DimId dim = plan.reduced[0];
+  const int64_t low = *Known(DimLow(dim)), count = *Known(DimHigh(dim)) - low;
+  // The result runs in lanes when what is reduced does.
+  const auto get = [&](const kir::Reduce& reduce, Val v) {
+    return IsVector(reduce.in[0]) || IsVector(reduce.init[0]) ? GetLanes(v, 0) : Get(v, 0);
+  };
+  using Partial = std::optional<Values>;  // Of each sum; nothing where only identities meet.
+  const auto meet = [&](Partial a, Partial b) -> Partial {
+    if (!a || !b) return a ? a : b;
+    for (size_t i = 0; i < accs.size(); ++i) (*a)[i] = Combine(accs[i], {(*a)[i]}, {(*b)[i]})[0];
+    return a;
+  };
+  const int64_t width = accs[0].width, quarter = width / 4;
+  const auto lane = [&](int64_t at) {
+    Partial sum;
+    for (; at < count; at += width) {
+      const size_t mark = Mark();
+      dim_value_[dim] = I64(low + at);
+      EmitPoint({}, needed);
+      Values element;
+      for (const Accumulators& acc : accs) element.push_back(get(*acc.reduce, acc.reduce->in[0]));
+      Rewind(mark);
+      dim_value_[dim] = nullptr;
+      sum = meet(std::move(sum), std::move(element));
+    }
+    return sum;
+  };
+  // As FinishMemory, a branch at a time.
+  const auto tree = [&](const auto& self, int64_t at, int64_t step) -> Partial {
+    if (step < quarter) {
+      Partial below = self(self, at, 2 * step);
+      return meet(std::move(below), self(self, at + step, 2 * step));
+    }
+    Partial first = lane(at);
+    first = meet(std::move(first), lane(at + quarter));
+    Partial last = lane(at + 2 * quarter);
+    last = meet(std::move(last), lane(at + 3 * quarter));
+    return meet(std::move(first), std::move(last));
+  };
+  const Values sums = *tree(tree, 0, 1);
+  for (size_t i = 0; i < accs.size(); ++i) {
+    const Values start = {get(*accs[i].reduce, accs[i].reduce->init[0])};
+    SetReduced(accs[i], 0, StartWith(accs[i], plan, start, {sums[i]}));
+  }
+}
+
 void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& plan, std::vector<Accumulators>& accs,
                                     const std::vector<const kir::Store*>& during, const NodeList& needed) {
+  if (during.empty() && FitsTree(plan, accs, needed)) return ReduceAsTree(plan, accs, needed);
   const unsigned lanes = lanes_.lanes;
   const unsigned copies = lanes_.copies;
   // The result runs in lanes when what is reduced does.
