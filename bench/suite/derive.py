@@ -15,9 +15,14 @@ def _inexact(jax, leaf):
     return hasattr(leaf, 'dtype') and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
 
 
+def _wide(x):
+    """Real numbers in a type to add them up in: doubles stay doubles."""
+    return x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+
+
 def _real_means(jax, out):
     """The means of the real parts of a result's arrays."""
-    return [jax.numpy.real(x).astype(np.float32).mean() for x in jax.tree.leaves(out) if x.size and jax.numpy.issubdtype(x.dtype, jax.numpy.number)]
+    return [_wide(jax.numpy.real(x)).mean() for x in jax.tree.leaves(out) if x.size and jax.numpy.issubdtype(x.dtype, jax.numpy.number)]
 
 
 def loop(jax, function):
@@ -73,7 +78,7 @@ def grad(jax, function):
             for i, value in zip(places, values):
                 given[i] = value
             out = [x for x in jax.tree.leaves(function(*tree.unflatten(given))) if _inexact(jax, x) and x.size]
-            return sum((jnp.abs(x).astype(np.float32) ** 2).mean() for x in out)
+            return sum((_wide(jnp.abs(x)) ** 2).mean() for x in out)
 
         return jax.value_and_grad(loss)([jnp.asarray(leaves[i]) for i in places])
 
