@@ -1,7 +1,7 @@
 """Programs made of others by JAX's own transformations: what a user does next with a function that is known to run.
 
 A kind is a function (jax, function) -> (function, what its arguments become). Programs that a kind does not fit (no float among the arguments, no rule in JAX)
-fail to trace, and run.py leaves them out. Results of loops and derivatives add up roundings, which WIDER says.
+fail to trace, or to run on the built-in backend, and run.py leaves them out. Results of loops and derivatives add up roundings, which WIDER says.
 """
 import dataclasses
 import functools

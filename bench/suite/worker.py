@@ -174,6 +174,8 @@ def main():
             traceback.print_exc()
             text = f'{type(e).__name__}: {e}'
             answer = {'error': ' '.join(text.split())[:400]}
+            if backend == 'built-in' and isinstance(table.get(request.get('program')), derive.Derived):
+                answer = {'unfit': True}  # Nothing to compare with.
         answers.write(json.dumps(answer) + '\n')
         answers.flush()
 
