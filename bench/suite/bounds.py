@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 FACTOR = 64
+MOVES, SPREAD = 4, 16
 
 
 def epsilon(dtype):
@@ -47,3 +48,28 @@ def compare(got, want, dtype, factor, share):
     at = np.unravel_index(int(np.argmax(over)), over.shape)
     return (f'{int(wrong.sum())} of {wrong.size} differ, worst by {over[at]:.3g} bounds at {[int(i) for i in at]}: '
             f'{got[at]}, wanted {want[at]}')
+
+
+def _distances(a, b):
+    """How far the elements are apart, in ascending order; infinite where only one of two is a number."""
+    with np.errstate(all='ignore'):
+        alike = (a == b) | (np.isnan(a) & np.isnan(b))
+        apart = np.abs(a.astype(np.complex128) - b.astype(np.complex128))
+    return np.sort(np.where(alike, 0, np.where(np.isfinite(apart), apart, np.inf)), axis=None)
+
+
+def within_moves(got, want, moved, dtype, factor):
+    """Whether `got` is no further from `want` than what the same backend computed from other arguments: `moved` are its results for MOVES sets of them, each number
+    an ulp or none beside where it was. The elements' distances are compared in order, since a decision that hangs on a rounding falls elsewhere each time: the
+    n-th largest is at most SPREAD times the n-th largest of one of `moved`, or as small as compare() lets it be."""
+    dtype = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    if any(x.shape != got.shape for x in (want, *moved)):
+        return False
+    near = 0.0
+    if is_inexact(dtype):
+        finite = np.abs(want[np.isfinite(want)]).astype(np.float64)
+        near = FACTOR * factor * epsilon(dtype) * float(np.sqrt(np.mean(finite * finite))) if finite.size else 0.0
+        ours, theirs = _distances(got, want), [_distances(x, want) for x in moved]
+    else:  # Of integers only the number of those that differ says something.
+        ours, theirs = (got != want).sum(), [(x != want).sum() for x in moved]
+    return bool(np.all(ours <= np.maximum(near, SPREAD * np.max(theirs, axis=0))))

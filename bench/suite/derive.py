@@ -1,7 +1,7 @@
 """Programs made of others by JAX's own transformations: what a user does next with a function that is known to run.
 
 A kind is a function (jax, function) -> (function, what its arguments become). Programs that a kind does not fit (no float among the arguments, no rule in JAX)
-fail to trace, and run.py leaves them out. Results of loops and derivatives add up roundings, which WIDER says.
+fail to trace, or to run on the built-in backend, and run.py leaves them out. Results of loops and derivatives add up roundings, which WIDER says.
 """
 import dataclasses
 import functools
@@ -15,10 +15,14 @@ def _inexact(jax, leaf):
     return hasattr(leaf, 'dtype') and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
 
 
+def _wide(x):
+    """Real numbers in a type to add them up in: doubles stay doubles."""
+    return x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+
+
 def _real_means(jax, out):
     """The means of the real parts of a result's arrays."""
-    return [jax.numpy.real(x).astype(np.float32).mean() for x in jax.tree.leaves(out)
-            if x.size and not jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)]
+    return [_wide(jax.numpy.real(x)).mean() for x in jax.tree.leaves(out) if x.size and not jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)]
 
 
 def loop(jax, function):
@@ -70,7 +74,7 @@ def scan(jax, function):
     """A batch one by one: each trip takes its slices and stacks its results, and a sum over all of them is carried."""
     def trip(total, arguments):
         out = function(*arguments)
-        return total + sum(_real_means(jax, out)), out
+        return total + jax.numpy.asarray(sum(_real_means(jax, out)), total.dtype), out
 
     return lambda *arguments: jax.lax.scan(trip, np.float32(0), arguments), lambda arguments: _stacked(jax, arguments)
 
@@ -109,7 +113,7 @@ def grad(jax, function):
             for i, value in zip(places, values):
                 given[i] = value
             out = [x for x in jax.tree.leaves(function(*tree.unflatten(given))) if _inexact(jax, x) and x.size]
-            return sum((jnp.abs(x).astype(np.float32) ** 2).mean() for x in out)
+            return sum((_wide(jnp.abs(x)) ** 2).mean() for x in out)
 
         return jax.value_and_grad(loss)([jnp.asarray(leaves[i]) for i in places])
 

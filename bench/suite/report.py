@@ -37,6 +37,8 @@ def print_row(row):
         text += f'  peak {ours["peak_mb"]:7.1f} {theirs["peak_mb"]:7.1f} MB'
         if 'kernels' in ours:
             text += f'  kernels {ours["kernels"]} llvm {ours["llvm"]}'
+        if row.get('moves'):
+            text += '  as far as an ulp of the arguments moves it'
     print(text, flush=True)
 
 
@@ -70,7 +72,8 @@ def print_summary(rows):
     failed = [r for r in rows.values() if r['errors']]
     for row in failed:
         print_row(row)
-    print(f'{len(rows)} programs, {len(failed)} failed, evaluate steps {sum(r.get("tenon", {}).get("evaluate", 0) for r in rows.values())}')
+    print(f'{len(rows)} programs, {len(failed)} failed, evaluate steps {sum(r.get("tenon", {}).get("evaluate", 0) for r in rows.values())}'
+          f', {sum(bool(r.get("moves")) for r in rows.values())} as far off as an ulp of the arguments moves them')
     return len(failed)
 
 

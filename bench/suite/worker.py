@@ -3,9 +3,11 @@
   worker.py built-in|/path/to/plugin.so
 
 Requests: {"load": {"class": NAME, "size": SIZE, "seed": N, "count": N} or {"file": PATH}} answers {"programs": {name: [factor, share]}};
-{"program": NAME, "save": PATH or null, "seconds": S} compiles and runs it and answers with its figures, or {"error": TEXT}.
+{"program": NAME, "save": PATH or null, "seconds": S} compiles and runs it and answers with its figures, or {"error": TEXT}; with "move": N instead of
+"seconds" it only runs, with other arguments (moved).
 What programs and backends print goes to stderr, where the statistics lines of a compile are found between the two marks of the answer.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -29,10 +31,18 @@ else:
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
+import bounds  # noqa: E402
 import catalog  # noqa: E402
 import derive  # noqa: E402
 
 jax.config.update('jax_enable_compilation_cache', False)
+
+
+def alike(derived):
+    """A context in which the built-in backend makes the arrays of derived programs, for both sides: an ulp of f32 in what JAX draws is many of f64."""
+    if not derived:
+        return contextlib.nullcontext()
+    return jax.default_device(jax.devices('cpu' if backend == 'built-in' else 'xla_cpu')[0])
 
 
 def memory_mb(field):
@@ -66,6 +76,26 @@ def widened(x):
     return (x if x.dtype.kind in 'biufc' else x.astype(np.float32)), name
 
 
+def moved(arguments, seed):
+    """The same arguments with each float as it is, or an ulp above or below."""
+    rng = np.random.default_rng(seed)
+
+    def move(x):
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) or not bounds.is_inexact(np.dtype(x.dtype)):
+            return x
+        wide = np.asarray(x).astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+        return (wide * (1 + bounds.epsilon(x.dtype) * rng.integers(-1, 2, x.shape))).astype(x.dtype)
+
+    return jax.tree.map(move, arguments)
+
+
+def saved(out, path):
+    """Writes results for run.py; the names of their types."""
+    leaves = [widened(x) for x in jax.tree.leaves(out)]
+    np.savez(path, **{str(i): x for i, (x, _) in enumerate(leaves)})
+    return [name for _, name in leaves]
+
+
 def timed(run, arguments, seconds):
     """The best mean of batches, in seconds per call; calls of a batch may overlap, as in a program that waits at its end."""
     def batch(n):
@@ -88,7 +118,9 @@ def timed(run, arguments, seconds):
 def measure(program, save, seconds, kept):
     if program.name not in kept:
         kept.clear()
-        arguments = jax.block_until_ready(jax.device_put(program.arguments()))
+        with alike(isinstance(program, derive.Derived)):
+            arguments = program.arguments()
+        arguments = jax.block_until_ready(jax.device_put(arguments, jax.devices()[0]))
         try:
             lowered = jax.jit(program.function).lower(*arguments)
         except Exception:
@@ -107,9 +139,7 @@ def measure(program, save, seconds, kept):
         answer = {'compile_ms': compile_s * 1e3, 'first_us': first_s * 1e6, 'peak_mb': max(memory_mb('VmHWM') - before, 0.1),
                   'process_mb': memory_mb('VmHWM'), 'marks': [begin_mark, end_mark]}
         if save:
-            leaves = [widened(x) for x in jax.tree.leaves(out)]
-            np.savez(save, **{str(i): x for i, (x, _) in enumerate(leaves)})
-            answer['types'] = [name for _, name in leaves]
+            answer['types'] = saved(out, save)
         kept[program.name] = (compiled, arguments)
     else:
         answer = {}
@@ -129,17 +159,23 @@ def main():
             if 'load' in request:
                 what = request['load']
                 kept.clear()  # Programs of another size go by the same names.
-                table = (catalog.from_file(jax, what['file']) if 'file' in what else
-                         catalog.own(jax, what['class'], what['size'], what['seed'], what['count']))
+                with alike(what['as']):
+                    table = (catalog.from_file(jax, what['file']) if 'file' in what else
+                             catalog.own(jax, what['class'], what['size'], what['seed'], what['count']))
                 if what['as']:
                     table = derive.table(jax, what['as'], table)
                 answer = {'programs': {name: [p.factor, p.share] for name, p in table.items()}}
+            elif 'move' in request:
+                compiled, values = kept[request['program']]
+                answer = {'types': saved(compiled(*moved(values, request['move'])), request['save'])}
             else:
                 answer = measure(table[request['program']], request['save'], request['seconds'], kept)
         except Exception as e:
             traceback.print_exc()
             text = f'{type(e).__name__}: {e}'
             answer = {'error': ' '.join(text.split())[:400]}
+            if backend == 'built-in' and isinstance(table.get(request.get('program')), derive.Derived):
+                answer = {'unfit': True}  # Nothing to compare with.
         answers.write(json.dumps(answer) + '\n')
         answers.flush()
 

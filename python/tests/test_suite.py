@@ -6,7 +6,12 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / 'bench' / 'suite'))
+
+import bounds  # noqa: E402
 
 
 def test_smallest_size(tmp_path):
@@ -20,3 +25,16 @@ def test_smallest_size(tmp_path):
     assert len(rows) > 700, f'only {len(rows)} programs ran'
     failed = {name: errors for name, errors in rows.items() if errors}
     assert not failed, failed
+
+
+def test_results_of_unstable_programs():
+    rng = np.random.default_rng(0)
+    want = rng.standard_normal(1000)
+    moved = [np.where(rng.random(1000) < .05, -want, want) for _ in range(bounds.MOVES)]
+    flipped = np.where(rng.random(1000) < .05, -want, want)
+    assert bounds.compare(flipped, want, 'float64', 1, 0)
+    assert bounds.within_moves(flipped, want, moved, 'float64', 1)
+    assert not bounds.within_moves(want * 1.001, want, [want, *moved[1:]], 'float64', 1)  # Few of the others moved, but by more.
+    assert not bounds.within_moves(np.where(flipped == want, want, np.nan), want, moved, 'float64', 1)
+    assert not bounds.within_moves(np.arange(1000), np.zeros(1000, int), [np.zeros(1000, int)], 'int32', 1)
+    assert bounds.within_moves(np.arange(9) > 7, np.zeros(9, bool), [np.arange(9) == 2], 'bool', 1)

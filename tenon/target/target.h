@@ -120,9 +120,9 @@ struct Numerics {
 
   /// Scans of more elements than `long_scan` are cut into blocks of at most `scan_block`; windows of fewer than
   /// `short_scan` elements are written out.
-  int64_t long_scan = 4096;
+  int64_t long_scan = 256;
   int64_t short_scan = 8;
-  int64_t scan_block = 1024;
+  int64_t scan_block = 64;
   /// Windows that reach to the high end and have more elements are a scan from there, by any function of two arguments
   /// that is the same either way: those that are written out are bound to associate, but not all that do not are found
   /// out, so that in shorter windows elements meet from the low end on, however often.

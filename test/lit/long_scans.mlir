@@ -53,3 +53,24 @@ module @differences {
     return %0 : tensor<2000xf32>
   }
 }
+
+// -----
+
+// Running sums in blocks, and what comes before each block: no sum of more than a few tens of elements, one after the
+// other. Where blocks can be alike nothing is filled in.
+// CHECK-LABEL: plan "blocks"
+// CHECK-NOT: params [1000] work [serial
+// CHECK: f32[40,25]
+// CHECK-NOT: f32[{{[0-9]+}},32]
+// CHECK: arena
+module @blocks {
+  func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[999, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 1000>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<1000xf32>, tensor<f32>) -> tensor<1000xf32>
+    return %0 : tensor<1000xf32>
+  }
+}

@@ -325,7 +325,8 @@ class Former {
     }
     int64_t row_count = 1;
     for (uint32_t i = 0; i < outer; ++i) row_count *= s.cluster.space[i];
-    const int64_t total = row_count * NumElements(ReducedExtents(p_, node));
+    // A short sum, too: what uses it waits for it.
+    const int64_t total = std::max(row_count * NumElements(ReducedExtents(p_, node)), NumElements(s.cluster.space));
     if (row_count < policy::kMinRows && total > policy::kSmallElements) return std::nullopt;
     if (!s.outer_fixed && !RootsHaveTheSpace(s)) return std::nullopt;
     return ReduceForm{ClusterKind::kRow, outer};

@@ -160,7 +160,9 @@ std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
   const Shape shape = node.shape();
   const int64_t n = shape.dims[form.dim];
   const std::optional<uint64_t> identity = IdentityBits(op, shape.dtype);
-  if (n <= numerics().long_scan || !identity) return std::nullopt;
+  // Where a vector goes through many of them together, they are not slow, and exact enough for longer.
+  const bool in_lanes = NumElements(shape.dims) >= policy::kScansInLanes * n;
+  if (n <= std::max(numerics().long_scan, in_lanes ? policy::kLongScanInLanes : 0) || !identity) return std::nullopt;
   const Ref neutral = Splat({shape.dtype, {}}, *identity);
   const auto scan = [&](Ref r, size_t dim, Ref init) {
     GraphNode part;
@@ -176,8 +178,12 @@ std::optional<Ref> Simplifier::SplitLongScan(const GraphNode& node) {
     part.out.push_back(of);
     return Emit(std::move(part));
   };
-  int64_t block = 64;
-  while (block < numerics().scan_block && block * block < n) block *= 2;
+  // About as many blocks as elements in one; where they can be alike, no element is added and left out again.
+  int64_t most = 2;
+  while (most < numerics().scan_block && most * most < n) most *= 2;
+  int64_t block = most;
+  while (n % block != 0 && block > most / 2) --block;
+  if (n % block != 0) block = most;
   const int64_t rows = (n + block - 1) / block;
   // Blocks, each by itself; then what comes before each.
   Dims zero(shape.rank(), 0), more(shape.rank(), 0);
