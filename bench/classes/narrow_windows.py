@@ -17,6 +17,9 @@ def programs(jax):
         P.add(f'{type_name}_window_3x3', conv(1), a(2, 45, 31, 5), a(3, 3, 5, 7))
         P.add(f'{type_name}_window_5x5_of_every_other', conv(2), a(2, 45, 31, 5), a(5, 5, 5, 9))
         P.add(f'{type_name}_channels', conv(1), a(2, 28, 28, 32), a(1, 1, 32, 32))
+        P.add(f'{type_name}_channels_40_to_56', conv(1), a(1, 33, 29, 40), a(1, 1, 40, 56))
+        P.add(f'{type_name}_window_3x3_of_16', conv(1), a(2, 21, 23, 16), a(3, 3, 16, 24))
+        P.add(f'{type_name}_layer_in_s32', lambda x, w: jnp.dot(x, w, preferred_element_type=jnp.int32), a(201, 93), a(93, 71))
         P.add(f'{type_name}_depthwise', conv(1, 16), a(2, 45, 31, 16), a(3, 3, 1, 16))
         P.add(f'{type_name}_small_products', lambda x, y: x @ y, a(101, 7, 13), a(101, 13, 5))
         P.add(f'{type_name}_small_products_in_s32',

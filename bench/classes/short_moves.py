@@ -14,6 +14,8 @@ def programs(jax):
             P.add(f'{name}_squares_of_{side}_turned', lambda x: x.transpose(0, 2, 1), a(30000 // side**2, side, side))
         for width in (3, 5, 11):
             P.add(f'{name}_rows_of_{width}_turned', lambda x: x.transpose(1, 0, 2), a(70, 110, width))
+        for width in (6, 7, 9):
+            P.add(f'{name}_rows_of_{width}_turned', lambda x: x.transpose(0, 2, 1, 3), a(3, 50, 61, width))
         P.add(f'{name}_of_four_dims_turned', lambda x: x.transpose(0, 3, 2, 1), a(3, 40, 5, 60))
     for name, a in (('u8', R.u8), ('s16', i16), ('f16', R.f16)):
         for width in (3, 7, 8, 15):

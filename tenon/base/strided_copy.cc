@@ -68,6 +68,19 @@ void CopyShortRuns(std::byte* to, const std::byte* from, const Loop& loop, int64
   }
 }
 
+/// Runs of fewer bytes than a Whole that lie one after another where they go: each store writes into the next run,
+/// which comes after it. The last ones, behind which something else lies, move in halves.
+template <class Whole, class Half>
+void CopyAdjacentRuns(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
+  const int64_t over = (static_cast<int64_t>(sizeof(Whole)) - 1) / bytes;  // Runs that a store reaches beyond its own.
+  if (loop.to == bytes && loop.from >= bytes && loop.extent > over) {
+    const Loop whole{loop.extent - over, loop.to, loop.from}, rest{over, loop.to, loop.from};
+    CopyRow<Whole>(to, from, whole);
+    return CopyShortRuns<Half>(to + whole.extent * loop.to, from + whole.extent * loop.from, rest, bytes);
+  }
+  CopyShortRuns<Half>(to, from, loop, bytes);
+}
+
 void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t bytes) {
   switch (bytes) {
     case 1:
@@ -83,10 +96,10 @@ void CopyInner(std::byte* to, const std::byte* from, const Loop& loop, int64_t b
     case 32:
       return CopyRow<Bytes32>(to, from, loop);
     default:
-      if (bytes < 4) return CopyShortRuns<uint16_t>(to, from, loop, bytes);
-      if (bytes < 8) return CopyShortRuns<uint32_t>(to, from, loop, bytes);
-      if (bytes <= 16) return CopyShortRuns<uint64_t>(to, from, loop, bytes);
-      if (bytes <= 32) return CopyShortRuns<Bytes16>(to, from, loop, bytes);
+      if (bytes < 4) return CopyAdjacentRuns<uint32_t, uint16_t>(to, from, loop, bytes);
+      if (bytes < 8) return CopyAdjacentRuns<uint64_t, uint32_t>(to, from, loop, bytes);
+      if (bytes < 16) return CopyAdjacentRuns<Bytes16, uint64_t>(to, from, loop, bytes);
+      if (bytes < 32) return CopyAdjacentRuns<Bytes32, Bytes16>(to, from, loop, bytes);
       if (bytes <= 64) return CopyShortRuns<Bytes32>(to, from, loop, bytes);
       for (int64_t i = 0; i < loop.extent; ++i)
         std::memcpy(to + i * loop.to, from + i * loop.from, static_cast<size_t>(bytes));

@@ -70,6 +70,29 @@ TEST(StridedCopy, TurnsLongRowsInPieces) {
   }
 }
 
+TEST(StridedCopy, AdjacentRunsLeaveWhatIsBesideThem) {
+  for (int64_t bytes = 1; bytes <= 40; ++bytes) {
+    for (int64_t runs = 1; runs <= 14; ++runs) {
+      // Rows that another one may already have filled up: from the last one to the first.
+      const int64_t rows = 3, row = runs * bytes;
+      const int64_t dims[] = {rows, runs, bytes};
+      const int64_t to_strides[] = {-row, bytes, 1}, from_strides[] = {bytes, rows * bytes, 1};
+      std::vector<uint8_t> from(static_cast<size_t>(rows * row)), to(from.size() + 2, 0xee);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 2654435761u >> 13);
+      StridedCopy(to.data() + 1 + (rows - 1) * row, to_strides, from.data(), from_strides, dims, 1);
+      std::vector<uint8_t> expected(to.size(), 0xee);
+      for (int64_t m = 0; m < rows; ++m) {
+        for (int64_t r = 0; r < runs; ++r) {
+          for (int64_t byte = 0; byte < bytes; ++byte)
+            expected[static_cast<size_t>(1 + (rows - 1 - m) * row + r * bytes + byte)] =
+                from[static_cast<size_t>((r * rows + m) * bytes + byte)];
+        }
+      }
+      EXPECT_EQ(to, expected) << bytes << " bytes, " << runs << " runs";
+    }
+  }
+}
+
 TEST(StridedCopy, EmptyAndScalar) {
   int32_t from = 7, to = 0;
   StridedCopy(&to, {}, &from, {}, {}, 4);

@@ -861,3 +861,17 @@ module @flipped {
     return %4, %7, %10, %14, %8 : tensor<5x7x3xf32>, tensor<5x7x3xi8>, tensor<5x7x3xf32>, tensor<5x7x3xf32>, tensor<5x7x3xf32>
   }
 }
+
+// -----
+
+// Four dims of space: the first one's places become images, its windows channels.
+// CHECK-DAG: fewer_convolution_dims: convolution %{{[0-9]+}}, %{{[0-9]+}} {{.*}} : f32[1,3,2,6,7,8] -> %{{[0-9]+}} = transpose
+// CHECK: program @four_dims_of_space
+// CHECK: %[[C:[0-9]+]] = convolution {{.*}} : f32[2,3,6,7,8]
+module @four_dims_of_space {
+  func.func @main(%x: tensor<1x2x3x8x9x10xf32>, %w: tensor<3x2x2x3x3x3xf32>) -> tensor<1x3x2x6x7x8xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1, 2, 3]x[o, i, 0, 1, 2, 3]->[b, f, 0, 1, 2, 3], window = {} {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+       : (tensor<1x2x3x8x9x10xf32>, tensor<3x2x2x3x3x3xf32>) -> tensor<1x3x2x6x7x8xf32>
+    return %0 : tensor<1x3x2x6x7x8xf32>
+  }
+}

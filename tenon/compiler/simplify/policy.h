@@ -148,5 +148,9 @@ inline constexpr int64_t kMinComplexColumns = 3;
 inline constexpr int64_t kMaxResultsPerTap = 8;
 /// Elements of a depthwise convolution's window whose gradient is written out, a sum for each.
 inline constexpr int64_t kMaxWeightPlaces = 64;
+/// Dims of space that drivers take.
+inline constexpr size_t kMaxConvolutionDims = 3;
+/// What is written for one of fewer dims, at most.
+inline constexpr double kMaxConvolutionBytes = 1 << 30;
 
 }  // namespace tenon::compiler::policy

@@ -215,10 +215,10 @@ double FlopsInTiles(const GemmSignature& s, double flops) {
                                                                                          : 16);
   const double fill =
       HasVectorKernel(s) || GoesByColumns(s) ? 1 : cols / std::max(n, 1.0) * (s.m == 1 ? kRowsAtOnce : 1);
-  const double per_word = s.a_type == DType::kF64                                                         ? 0.5
-                          : s.a_type == DType::kS8                                                        ? 4
-                          : s.a_type == DType::kU8 || s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2
-                                                                                                          : 1;
+  const double per_word = s.a_type == DType::kF64                               ? 0.5
+                          : ByteWidth(s.a_type) == 1                            ? 4
+                          : s.a_type == DType::kS16 || s.a_type == DType::kBF16 ? 2
+                                                                                : 1;
   return flops * fill / per_word;
 }
 

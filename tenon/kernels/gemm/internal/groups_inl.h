@@ -17,21 +17,31 @@ To As(From x) {
   return static_cast<To>(x);
 }
 
-// Word q of a row: elements q * kUnit ... of type From, each converted to To; zero beyond k.
-template <class From, class To, int kUnit>
+// Word q of a row: elements q * kUnit ... of type From, each converted to To with the bits of kFlip turned; zeros
+// beyond k.
+template <class From, class To, int kUnit, To kFlip = 0>
 void PackAGroups(const void* src, int64_t row_stride, int64_t k_stride, int rows, int64_t k, Word* dst,
                  int64_t dst_row_stride) {
   static_assert(sizeof(To) * kUnit == sizeof(Word));
+  constexpr int64_t kPiece = 16;  // Rows are short: loops of unknown length would hardly begin.
   const int64_t padded = (k + kUnit - 1) / kUnit * kUnit;
+  const auto packed = [](From x) { return As<To>(As<To>(x) ^ kFlip); };
   for (int r = 0; r < rows; ++r) {
     const From* const from = static_cast<const From*>(src) + r * row_stride;
     To* const to = reinterpret_cast<To*>(dst + r * dst_row_stride);
+    int64_t p = 0;
     if (k_stride == 1) {
-      for (int64_t p = 0; p < k; ++p) to[p] = As<To>(from[p]);
-    } else {
-      for (int64_t p = 0; p < k; ++p) to[p] = As<To>(from[p * k_stride]);
+      for (; p + kPiece <= k; p += kPiece) {
+        From piece[kPiece];
+        To done[kPiece];
+        __builtin_memcpy(piece, from + p, sizeof(piece));
+        for (int i = 0; i < kPiece; ++i) done[i] = packed(piece[i]);
+        __builtin_memcpy(to + p, done, sizeof(done));
+      }
     }
-    for (int64_t p = k; p < padded; ++p) to[p] = 0;
+#pragma clang loop vectorize(disable)
+    for (; p < k; ++p) to[p] = packed(from[p * k_stride]);
+    for (; p < padded; ++p) to[p] = kFlip;
   }
 }
 
