@@ -280,16 +280,22 @@ TEST(Fusion, WhatIsDealtOutAnewLeavesTheRestAlone) {
 }
 
 TEST(Fusion, KernelsOfManyOffsetsKeepThem) {
-  // A product with a transposed matrix, written out: each of its rows is at a place of its own.
-  const std::string program = R"(func.func @main(%a: tensor<25x50xf32>, %x: tensor<25xf32>) -> tensor<50xf32> {
-    %r = stablehlo.dot_general %a, %x, contracting_dims = [0] x [0] : (tensor<25x50xf32>, tensor<25xf32>) -> tensor<50xf32>
-    return %r : tensor<50xf32>
-  })";
+  // A sum of rows, written out: each is at a place of its own.
+  constexpr int kRows = 12;
+  std::string program = "func.func @main(%x: tensor<12x50xf32>) -> tensor<1x50xf32> {\n";
+  for (int i = 0; i < kRows; ++i) {
+    const std::string n = std::to_string(i);
+    program += "  %r" + n + " = stablehlo.slice %x [" + n + ":" + std::to_string(i + 1) +
+               ":1, 0:50:1] : (tensor<12x50xf32>) -> tensor<1x50xf32>\n";
+    program += "  %s" + n + " = stablehlo." + (i == 0 ? "negate %r0" : "add %s" + std::to_string(i - 1) + ", %r" + n) +
+               " : tensor<1x50xf32>\n";
+  }
+  program += "  return %s11 : tensor<1x50xf32>\n}\n";
   Check(program);
   const Result<CompiledProgram> compiled = Compile(program, CpuOptions());
   ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
   ASSERT_EQ(plan::Count(compiled->plan).kernel_steps, 1);
-  EXPECT_LT(compiled->plan.kernels.at(0).num_params, 4) << plan::Print(compiled->plan);
+  EXPECT_LT(compiled->plan.kernels.at(0).num_params, 6) << plan::Print(compiled->plan);
 }
 
 TEST(Fusion, QuestionsAlongEveryDimAreNotCutIntoAllPoints) {

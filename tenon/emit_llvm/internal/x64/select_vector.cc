@@ -643,7 +643,8 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     }
     for (unsigned part = 0; part < to.parts; ++part) {
       const Reg half = part % 2 == 0 ? x[part / 2] : Half(x[part / 2], 2);
-      RmTo(Result(inst)[part], o, to.len, half, to.part_bytes() / 2u);
+      // What is read of memory scales the addresses of it.
+      RmTo(Result(inst)[part], o, to.len, half, to.part_bytes() * from.bits / to.bits);
     }
     return;
   }
