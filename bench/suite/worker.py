@@ -120,7 +120,8 @@ def measure(program, save, seconds, kept):
         kept.clear()
         with alike(isinstance(program, derive.Derived)):
             arguments = program.arguments()
-        arguments = jax.block_until_ready(jax.device_put(arguments, jax.devices()[0]))
+        # Arrays of less than a byte that name their device do not fit what JAX compiles for them.
+        arguments = jax.block_until_ready(jax.device_put(arguments, jax.devices()[0]) if isinstance(program, derive.Derived) else jax.device_put(arguments))
         try:
             lowered = jax.jit(program.function).lower(*arguments)
         except Exception:
