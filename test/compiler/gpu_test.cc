@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "tenon/compiler/compile.h"
@@ -15,11 +16,13 @@ namespace {
 using compiler::Compile;
 using compiler::CompiledProgram;
 
-/// On every kind of GPU that has the types; only kernels, and copies that move whole arrays.
-void Check(const std::string& program) {
+/// On every kind of GPU that has the types; only kernels, and copies that move whole arrays. `launch_ns`: what a launch
+/// takes there, if another time than such a device's.
+void Check(const std::string& program, std::optional<double> launch_ns = std::nullopt) {
   for (const char* name : {"gpu:software", "gpu:discrete", "gpu:integrated"}) {
     compiler::CompileOptions options;
     ASSERT_TRUE(CompileFor(name, options).ok());
+    options.target.launch_ns = launch_ns.value_or(options.target.launch_ns);
     options.verify = true;
     const Result<CompiledProgram> compiled = Compile(program, options);
     ASSERT_TRUE(compiled.ok()) << name << compiled.status().ToString();
@@ -149,6 +152,46 @@ TEST(Gpu, ShortSorts) {
   // Equal keys stay in their order.
   Check(Sort("3x50xi8", "i8", 1, by("LT", "i8", "SIGNED")));
   Check(Sort("3x50xui32", "ui32", 1, by("GT", "ui32", "UNSIGNED")));
+}
+
+TEST(Gpu, LongSorts) {
+  const auto by = [](const std::string& how, const std::string& of, const std::string& kind) {
+    return fmt::format("%p = stablehlo.compare {0}, %x, %y, {2} : (tensor<{1}>, tensor<{1}>) -> tensor<i1>", how, of,
+                       kind);
+  };
+  // Launches that take no time: the longest way that pays is the one by many passes.
+  const auto check = [](const std::string& program) { Check(program, 0); };
+  // Runs that merge: a power of two of them, one without a partner, a last one that is short, along either dim.
+  for (const int n : {512, 384, 700}) check(Sort(fmt::format("{}xf32", n), "f32", 0, by("LT", "f32", "TOTALORDER")));
+  check(Sort("3x300xf16", "f16", 1, by("GT", "f16", "TOTALORDER")));
+  check(Sort("300x3xf32", "f32", 0, by("LT", "f32", "TOTALORDER")));
+  // Equal keys stay in their order.
+  check(Sort("600xi8", "i8", 0, by("LT", "i8", "SIGNED")));
+  check(Sort("600xui32", "ui32", 0, by("GT", "ui32", "UNSIGNED")));
+  // The keys alone.
+  check(R"(func.func @main(%a: tensor<600xi32>) -> tensor<600xi32> {
+    %0 = "stablehlo.sort"(%a) ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %p = stablehlo.compare LT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<600xi32>) -> tensor<600xi32>
+    return %0 : tensor<600xi32>
+  })");
+  // The first few with their places, fewer than a run has and more.
+  for (const int wanted : {5, 200}) {
+    check(fmt::format(R"(func.func @main(%a: tensor<2x600xf32>) -> (tensor<2x{0}xf32>, tensor<2x{0}xi32>) {{
+    %0 = stablehlo.iota dim = 1 : tensor<2x600xi32>
+    %1:2 = "stablehlo.sort"(%a, %0) ({{
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %v: tensor<i32>, %w: tensor<i32>):
+      %p = stablehlo.compare GT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }}) {{dimension = 1 : i64, is_stable = true}} : (tensor<2x600xf32>, tensor<2x600xi32>) -> (tensor<2x600xf32>, tensor<2x600xi32>)
+    %2 = stablehlo.slice %1#0 [0:2, 0:{0}] : (tensor<2x600xf32>) -> tensor<2x{0}xf32>
+    %3 = stablehlo.slice %1#1 [0:2, 0:{0}] : (tensor<2x600xi32>) -> tensor<2x{0}xi32>
+    return %2, %3 : tensor<2x{0}xf32>, tensor<2x{0}xi32>
+  }})",
+                      wanted));
+  }
 }
 
 std::string Transform(const std::string& in, const std::string& out, const std::string& how) {

@@ -90,12 +90,13 @@ module @rows {
 
 // -----
 
-// A short line is sorted by ranks, a long one by the host.
+// A short line is sorted by ranks, a long one in passes, or, where the device is no faster than the host, by that.
 // CHECK: plan "short_line" {
 // CHECK-NOT: driver
 // CHECK: kernel 0
 // CHECK: plan "long_line" {
 // CHECK: driver "sort"
+// FUSED: loop
 module @short_line {
   func.func @main(%a: tensor<4x100xf32>) -> tensor<4x100xf32> {
     %0 = "stablehlo.sort"(%a) ({

@@ -75,8 +75,10 @@ Result<bool> Fuser::EmitOwnKernel(NodeId id, plan::Seq& out) {
       return EmitProduct(id, out);
     case OpCode::kConvolution:
       return EmitConvolution(id, out);
-    case OpCode::kSort:
-      return EmitRanks(id, out);
+    case OpCode::kSort: {
+      TENON_ASSIGN_OR_RETURN(const bool made, EmitRanks(id, out));
+      return made ? made : EmitMerges(id, out);
+    }
     case OpCode::kFft:
       return EmitFourier(id, out);
     default:

@@ -103,6 +103,8 @@ class Fuser {
   Result<bool> EmitConvolution(NodeId id, plan::Seq& out);
   /// A short sort as a kernel: each element goes to the place that its rank is.
   Result<bool> EmitRanks(NodeId id, plan::Seq& out);
+  /// A longer one: short runs by ranks, then runs that merge in pairs.
+  Result<bool> EmitMerges(NodeId id, plan::Seq& out);
   Result<bool> EmitFourier(NodeId id, plan::Seq& out);
   Result<View> EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
   View EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out);

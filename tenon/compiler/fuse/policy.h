@@ -277,10 +277,16 @@ inline constexpr int64_t kManyTerms = 256;
 inline constexpr int64_t kMostRadix = 32;
 /// So are longer ones: the roots of unity are a constant of the program.
 inline constexpr int64_t kMostTransformed = 64 << 10;
-/// Lines of at most so many elements are sorted by comparing each with each, and so many comparisons in all per core:
-/// some milliseconds, which the way to the host and back costs besides its sort.
-inline constexpr int64_t kMostRanked = 2048;
-inline constexpr int64_t kRanksPerCore = 8 << 20;
+/// Sorts on GPUs: operations of a look at another element, where all elements look at one after another and where each
+/// searches for itself, at places of its own; and the length of the runs that merges begin with.
+inline constexpr double kRankLookOps = 2;
+inline constexpr double kSearchLookOps = 20;
+inline constexpr int64_t kRankedRun = 128;
+/// What a step on the host costs a GPU: to wait for it and go on behind it, per element of a sort and bit of its place,
+/// and where it does not share the memory, to bring arrays there and back.
+inline constexpr double kHostTripNs = 100e3;
+inline constexpr double kHostSortNs = 1.5;
+inline constexpr double kHostBytesPerNs = 10;
 
 // Hooks of drivers.
 

@@ -5,43 +5,12 @@
 
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
-#include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/sort_keys.h"
 #include "tenon/compiler/fuse/tracer.h"
 
 namespace tenon::compiler {
 
 using kir::Val;
-
-namespace {
-
-/// Whether elements of the type have an order as integers of their width.
-bool HasKey(const Program& p, DType type) {
-  if (IsComplex(type) || DTypeBits(type) != 8 * ByteWidth(type)) return type == DType::kPred;
-  return !IsFloat(type) || KernelCanHold(p, MovedAs(p, type));
-}
-
-DType SignedOf(int width) {
-  return width == 1 ? DType::kS8 : width == 2 ? DType::kS16 : width == 4 ? DType::kS32 : DType::kS64;
-}
-
-/// What compares as elements of the key do: floats by their bits, turned below zero.
-Val KeyOf(kir::KernelBuilder& b, Val read, DType type, bool by_value) {
-  if (type == DType::kPred) return b.Convert(DType::kS32, read);
-  if (!IsFloat(type)) return read;
-  const DType bits = SignedOf(ByteWidth(type));
-  const int width = DTypeBits(type);
-  Val x = b.Bitcast(bits, read);
-  if (by_value) {
-    const Val minus_zero = b.ConstBits(bits, uint64_t{1} << (width - 1));
-    x = b.Select(b.Compare(kir::kEq, x, minus_zero), b.Const(bits, 0), x);
-    const Val nan = b.ConstBits(bits, (uint64_t{1} << (width - 1)) - 1);
-    x = b.Select(b.Compare(kir::kNe, read, read), nan, x);
-  }
-  const Val magnitude = b.ConstBits(bits, (uint64_t{1} << (width - 1)) - 1);
-  return b.Xor(x, b.And(b.ShrArith(x, b.Const(bits, width - 1)), magnitude));
-}
-
-}  // namespace
 
 Result<bool> Fuser::EmitRanks(NodeId id, plan::Seq& out) {
   const GraphNode& node = p_[id];
@@ -51,16 +20,10 @@ Result<bool> Fuser::EmitRanks(NodeId id, plan::Seq& out) {
   const Shape& shape = p_.shape(node.in[0]);
   const int64_t n = shape.dims[along];
   const int64_t lines = n == 0 ? 0 : NumElements(shape.dims) / n;
-  if (n < 2 || lines == 0 || n > policy::kMostRanked || lines * n * n > p_.target->cores * policy::kRanksPerCore)
-    return false;
-  if (!FitsKernels(p_, node) || NumElements(node.shape().dims) == 0) return false;
-  for (size_t i = 0; i < node.in.size(); ++i) {
-    const DType type = p_.shape(node.in[i]).dtype;
-    if (!KernelCanHold(p_, MovedAs(p_, type)) || (i < num_keys && !HasKey(p_, type))) return false;
-  }
-  for (const Shape& result : node.out) {
-    if (!KernelCanHold(p_, MovedAs(p_, result.dtype))) return false;
-  }
+  if (n < 2 || lines == 0) return false;
+  const SortTimes times = TimesOfSort(p_, node);
+  if (times.ranks > std::min(times.merges, times.host)) return false;
+  if (!FitsKernels(p_, node) || !HasSortKeys(p_, node) || NumElements(node.shape().dims) == 0) return false;
 
   kir::KernelBuilder b;
   MadeKernel made;
@@ -93,17 +56,14 @@ Result<bool> Fuser::EmitRanks(NodeId id, plan::Seq& out) {
     TENON_ASSIGN_OR_RETURN(const View view, KernelViewOf(r, out));
     operands.push_back(buffer(r, view, BoundBuffer::Kind::kRead));
   }
-  // Whether the other one comes before this one: by the first key that tells them apart, else by place.
-  Val before = b.Compare(kir::kLt, b.Index(each), b.Index(self));
-  for (size_t i = num_keys; i-- > 0;) {
-    const DType type = p_.shape(node.in[i]).dtype;
-    const bool by_value = attrs.by_value[i] != 0;
-    const Val mine = KeyOf(b, b.Read(operands[i], here), type, by_value);
-    const Val its = KeyOf(b, b.Read(operands[i], other), type, by_value);
-    const bool descending = attrs.descending[i] != 0;
-    const Val first = b.Compare(descending ? kir::kGt : kir::kLt, its, mine);
-    before = b.Or(first, b.And(b.Compare(kir::kEq, its, mine), before));
+  std::vector<Val> mine, its;
+  for (size_t i = 0; i < num_keys; ++i) {
+    mine.push_back(b.Read(operands[i], here));
+    its.push_back(b.Read(operands[i], other));
   }
+  mine = SortKeys(b, p_, node, mine);
+  its = SortKeys(b, p_, node, its);
+  const Val before = ComesBefore(b, attrs, its, mine, b.Compare(kir::kLt, b.Index(each), b.Index(self)));
   const Val one = b.Convert(DType::kS32, before);
   const Val rank = b.AddReduce(stage, kir::DimMask{1} << each, kir::Op::kAdd, one, b.ConstS32(0));
   const Val place = b.Convert(DType::kS64, rank);
