@@ -33,9 +33,9 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// A kernel on its buffers, or `trips` times what is in `body`.
+/// A kernel on its buffers; or `trips` times what is in `body`; or, where there are `branches`, one of them.
 struct Command {
-  std::shared_ptr<const kir::Kernel> kernel;  ///< Null: a loop.
+  std::shared_ptr<const kir::Kernel> kernel;  ///< Null: a loop or a choice.
   std::vector<Place> buffers;                 ///< base == kNoBase: a local, or the signal.
   std::vector<int64_t> params;
   /// The step that it is or belongs to, in the program's plan.
@@ -45,6 +45,20 @@ struct Command {
 
   int64_t trips = 0;
   std::vector<Command> body;
+
+  /// The branch is `index` when the commands come to it: as plan::CaseStep's.
+  std::vector<std::vector<Command>> branches;
+  Place index;
+  bool is_pred = false;
+};
+
+/// A loop that begins another trip whenever `condition` has left a true pred at `predicate`.
+struct DataLoop {
+  std::vector<Command> condition;
+  Place predicate;
+  std::vector<Command> body;
+  /// Trips until somebody looks whether it goes on: first so many, then so many, from the last one on always that.
+  std::vector<int64_t> trips;
 };
 
 /// What takes steps. Lives as long as the programs that were made with it. Thread-safe.
@@ -60,6 +74,8 @@ class Accelerator {
   };
   /// Makes commands, all of whose kernels it takes, ready to run one after the other.
   virtual Result<std::unique_ptr<const Segment>> Bind(std::vector<Command> commands) = 0;
+  /// The same of a loop, all of whose kernels it takes.
+  virtual Result<std::unique_ptr<const Segment>> BindLoop(DataLoop loop) = 0;
 };
 
 /// One run of a program on an accelerator, made by who runs the program. Used by one thread.
@@ -68,6 +84,9 @@ class AcceleratorRun {
   virtual ~AcceleratorRun() = default;
   /// Has the segment run behind what was launched before; need not wait.
   virtual Status Launch(const Accelerator::Segment& segment) = 0;
+  /// Has the loop run on behind what was launched before: DataLoop::trips[look] trips, or fewer where it ends. Waits,
+  /// and says whether it has ended.
+  virtual Result<bool> LaunchTrips(const Accelerator::Segment& loop, size_t look) = 0;
   /// The host looks at these bytes next, or writes them: everything launched before has ended when this returns, and
   /// the host sees its results at the addresses of RunArguments.
   virtual Status BeginHost(std::span<const Span> touched) = 0;

@@ -2,6 +2,7 @@
 
 /// The numbers behind the runtime's choices, each with its reason.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 
@@ -45,6 +46,13 @@ inline constexpr int64_t kTurnedBytes = 1 << 10;
 inline constexpr int64_t kCopyGrain = 1024;
 /// Loops of known trips are recorded trip by trip up to so many launches: a megabyte or so of commands.
 inline constexpr int64_t kMostRecorded = 8192;
+/// Branches of so many launches together go to an accelerator that passes over those it does not choose: as long as
+/// the host would take to look.
+inline constexpr int64_t kMostPassedOver = 64;
+/// Trips of a loop on an accelerator until the host looks whether it has ended: few at first, since those that begin
+/// behind its end are for nothing, and never more than take so long, so that it can be given up.
+inline constexpr std::array<int64_t, 3> kTripsPerLook = {4, 16, 64};
+inline constexpr double kLongestLookNs = 20e6;
 
 /// Local memory of one kernel that a plan from outside may ask for.
 inline constexpr int64_t kMaxLocalBytes = int64_t{1} << 32;

@@ -70,6 +70,8 @@ class Program {
     int64_t kernels = 0, drivers = 0, copies = 0, evaluates = 0, custom_calls = 0;
     /// Loops and branches of which the host decides how they go on.
     int64_t decisions = 0;
+    /// Loops of which the accelerator decides it, and the host looks now and then whether they have ended.
+    int64_t data_loops = 0;
     int64_t segments = 0;  ///< Of the accelerator, between them.
     /// Why the accelerator takes kernels or copies not, each reason once.
     std::vector<std::string> reasons;

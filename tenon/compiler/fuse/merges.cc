@@ -143,8 +143,8 @@ class MergeMaker {
       b.AddLoop(std::move(search));
       const Val from_second = b.Sub(place, low);
       const Element first = read(0, low), second = read(1, from_second);
-      const Val is_second = b.Or(b.Compare(kir::kGe, low, count(0)), b.And(b.Compare(kir::kLt, from_second, count(1)),
-                                                                          second_is_first(first, second)));
+      const Val is_second = b.Or(b.Compare(kir::kGe, low, count(0)),
+                                 b.And(b.Compare(kir::kLt, from_second, count(1)), second_is_first(first, second)));
       element = Chosen(b, is_second, second, first);
       store.at = line;
       if (to != nullptr) store.at.push_back(kir::At(pair));

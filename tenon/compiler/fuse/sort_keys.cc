@@ -85,8 +85,8 @@ SortTimes TimesOfSort(const Program& p, const GraphNode& sort) {
   const bool shared = t.spaces.empty() || t.spaces[0].host_visible;
   SortTimes times;
   times.ranks = t.launch_ns + each_ns * n * policy::kRankLookOps;
-  times.merges = (passes + 1) * t.launch_ns +
-                 each_ns * (run * policy::kRankLookOps + searched * policy::kSearchLookOps);
+  times.merges =
+      (passes + 1) * t.launch_ns + each_ns * (run * policy::kRankLookOps + searched * policy::kSearchLookOps);
   times.host = policy::kHostTripNs + elements * std::log2(std::max(n, 2.0)) * policy::kHostSortNs +
                (shared ? 0 : bytes / policy::kHostBytesPerNs);
   return times;

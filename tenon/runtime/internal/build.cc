@@ -60,8 +60,11 @@ class Builder {
         }
         TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
       }
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, Bound(step, depth));
-      if (accelerator_ != nullptr) op = OnHost(step, std::move(op));
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, accelerator_ != nullptr ? There(step) : nullptr);
+      if (op == nullptr) {
+        TENON_ASSIGN_OR_RETURN(op, Bound(step, depth));
+        if (accelerator_ != nullptr) op = OnHost(step, std::move(op));
+      }
       if (record != nullptr) op = std::make_unique<TimedOp>(std::move(op), record);
       op->step = &step;
       ops.push_back(std::move(op));
@@ -136,19 +139,79 @@ class Builder {
                    ByteWidth(to.dtype), commands);
   }
 
+  // Adds the commands of all steps when it takes all of them.
+  Result<bool> LowerAll(const plan::Seq& seq, std::vector<Command>& commands) const {
+    for (const plan::Step& step : seq) {
+      const auto* copy = std::get_if<plan::CopyStep>(&step.is);
+      if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
+      TENON_ASSIGN_OR_RETURN(const bool taken, Lower(step, commands));
+      if (!taken) return false;
+    }
+    return true;
+  }
+
+  Result<bool> LowerBody(const plan::Step& step, const plan::WhileStep& s, std::vector<Command>& commands) const {
+    TENON_ASSIGN_OR_RETURN(const bool taken, LowerAll(s.body, commands));
+    return taken ? LowerCarries(&step, s, commands) : taken;
+  }
+
+  Result<bool> Add(const plan::Step& step, const plan::CaseStep& s, std::vector<Command>& commands) const {
+    Command choice;
+    choice.step = &step;
+    choice.index = PlaceOf(s.index);
+    choice.is_pred = plan_.slots[s.index].dtype == DType::kPred;
+    for (const plan::Seq& branch : s.branches) {
+      TENON_ASSIGN_OR_RETURN(const bool taken, LowerAll(branch, choice.branches.emplace_back()));
+      if (!taken || Launches({choice}) > policy::kMostPassedOver) return false;
+    }
+    commands.push_back(std::move(choice));
+    return true;
+  }
+
+  // A loop whose end data decide, when the accelerator takes all of it; null otherwise.
+  Result<std::unique_ptr<BoundOp>> There(const plan::Step& step) const {
+    const auto* s = std::get_if<plan::WhileStep>(&step.is);
+    if (s == nullptr || s->trip_count >= 0) return nullptr;
+    DataLoop loop;
+    loop.predicate = PlaceOf(s->predicate);
+    TENON_ASSIGN_OR_RETURN(const bool decided, LowerAll(s->condition, loop.condition));
+    if (!decided) return nullptr;
+    TENON_ASSIGN_OR_RETURN(const bool taken, LowerBody(step, *s, loop.body));
+    if (!taken) return nullptr;
+    const double trip_ns = std::max(1.0, TimeNs(s->condition) + TimeNs(s->body));
+    const int64_t launches = Launches(loop.condition) + Launches(loop.body);
+    if (launches > policy::kMostRecorded) return nullptr;
+    const auto most = static_cast<int64_t>(
+        std::min(policy::kLongestLookNs / trip_ns, static_cast<double>(policy::kMostRecorded / (launches + 1))));
+    for (const int64_t trips : policy::kTripsPerLook) loop.trips.push_back(std::clamp<int64_t>(most, 1, trips));
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<const Accelerator::Segment> segment,
+                           accelerator_->BindLoop(std::move(loop)));
+    ++share_.host.data_loops;
+    return std::unique_ptr<BoundOp>(std::make_unique<DataLoopOp>(std::move(segment)));
+  }
+
+  // Of what such steps launch, by what the plan says that it takes.
+  double TimeNs(const plan::Seq& seq) const {
+    double ns = 0;
+    for (const plan::Step& step : seq) {
+      if (const auto* kernel = std::get_if<plan::KernelStep>(&step.is)) {
+        ns += target::TimeNs(target_, kernel->work);
+      } else if (const auto* loop = std::get_if<plan::WhileStep>(&step.is)) {
+        ns += static_cast<double>(std::max<int64_t>(loop->trip_count, 1)) * TimeNs(loop->body);
+      } else if (const auto* choice = std::get_if<plan::CaseStep>(&step.is)) {
+        for (const plan::Seq& branch : choice->branches) ns += TimeNs(branch);
+      }
+    }
+    return ns;
+  }
+
   Result<bool> Add(const plan::Step& step, const plan::WhileStep& s, std::vector<Command>& commands) const {
     if (s.trip_count < 0) return false;
     Command loop;
     loop.step = &step;
     loop.trips = s.trip_count;
-    for (const plan::Step& inner : s.body) {
-      const auto* copy = std::get_if<plan::CopyStep>(&inner.is);
-      if (copy != nullptr && plan::SamePlace(plan_, copy->from, copy->to)) continue;
-      TENON_ASSIGN_OR_RETURN(const bool taken, Lower(inner, loop.body));
-      if (!taken) return false;
-    }
-    TENON_ASSIGN_OR_RETURN(const bool carried, LowerCarries(&step, s, loop.body));
-    if (!carried) return false;
+    TENON_ASSIGN_OR_RETURN(const bool taken, LowerBody(step, s, loop.body));
+    if (!taken) return false;
     if (s.trip_count > 0 && !loop.body.empty()) {
       if (Launches(loop.body) > policy::kMostRecorded / s.trip_count) return false;
       commands.push_back(std::move(loop));
@@ -158,7 +221,10 @@ class Builder {
 
   static int64_t Launches(const std::vector<Command>& commands) {
     int64_t n = 0;
-    for (const Command& c : commands) n += c.kernel != nullptr ? 1 : c.trips * Launches(c.body);
+    for (const Command& c : commands) {
+      n += c.kernel != nullptr || !c.branches.empty() ? 1 : c.trips * Launches(c.body);
+      for (const std::vector<Command>& branch : c.branches) n += Launches(branch);
+    }
     return n;
   }
 

@@ -245,6 +245,14 @@ std::optional<activity::Label> SegmentOp::MakeLabel(const plan::Plan&) const {
 
 Status SegmentOp::Run(const Frame& frame) const { return frame.arguments.accelerator->Launch(*segment_); }
 
+Status DataLoopOp::Run(const Frame& frame) const {
+  for (size_t look = 0;; ++look) {
+    if (frame.cancelled()) return Cancelled("the execution was cancelled inside a loop");
+    TENON_ASSIGN_OR_RETURN(const bool ended, frame.arguments.accelerator->LaunchTrips(*loop_, look));
+    if (ended) return OkStatus();
+  }
+}
+
 Status HostOp::Run(const Frame& frame) const {
   AcceleratorRun& run = *frame.arguments.accelerator;
   TENON_RETURN_IF_ERROR(run.BeginHost(touched_));

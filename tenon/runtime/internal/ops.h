@@ -232,6 +232,16 @@ class SegmentOp final : public BoundOp {
   int64_t launches_;
 };
 
+/// A loop that an accelerator runs and decides on.
+class DataLoopOp final : public BoundOp {
+ public:
+  explicit DataLoopOp(std::unique_ptr<const Accelerator::Segment> loop) : loop_(std::move(loop)) {}
+  Status Run(const Frame& frame) const override;
+
+ private:
+  std::unique_ptr<const Accelerator::Segment> loop_;
+};
+
 /// A step of the host in a program of an accelerator.
 class HostOp final : public BoundOp {
  public:

@@ -173,7 +173,7 @@ Result<std::shared_ptr<DeviceCode>> BindTo(VulkanDevice& device, std::shared_ptr
                                                                  code->binding.get()));
   TENON_RETURN_IF_ERROR(PlaceConstants(plan, *code));
   const runtime::Program::HostSteps& n = code->program->host_steps();
-  code->needs_host = n.all() + n.decisions > 0;
+  code->needs_host = n.all() + n.decisions + n.data_loops > 0;
   const KernelCache::Counters after = device.kernels()->counters();
   const compiler::CompileStatistics& s = compiled->about.statistics;
   std::string reasons;
@@ -182,12 +182,13 @@ Result<std::shared_ptr<DeviceCode>> BindTo(VulkanDevice& device, std::shared_ptr
   Log(LogLevel::kInfo,
       fmt::format(
           "compile {} for {}: ops {} -> {}, launches {} in {} segments ({} distinct kernels, {} compiled), host "
-          "steps {} (kernels {}, drivers {}, copies {}, evaluate {}, custom calls {}), host decisions {}, arena "
+          "steps {} (kernels {}, drivers {}, copies {}, evaluate {}, custom calls {}), host decisions {}, "
+          "data-dependent loops {}, arena "
           "{} B, us: import {:.0f} simplify {:.0f} fuse {:.0f} schedule {:.0f} kernels {:.0f} bind {:.0f}{}",
           compiled->about.name, device.target()->name, s.ops, s.ops_simplified, code->binding->launches(), n.segments,
           plan.kernels.size(), after.kernels - before.kernels, n.all(), n.kernels, n.drivers, n.copies, n.evaluates,
-          n.custom_calls, n.decisions, plan.arena_bytes, us(s.import_ns), us(s.simplify_ns), us(s.fuse_ns),
-          us(s.schedule_ns), kernels_us, MicrosSince(start) - kernels_us, reasons));
+          n.custom_calls, n.decisions, n.data_loops, plan.arena_bytes, us(s.import_ns), us(s.simplify_ns),
+          us(s.fuse_ns), us(s.schedule_ns), kernels_us, MicrosSince(start) - kernels_us, reasons));
   code->compiled = std::move(compiled);
   return code;
 }

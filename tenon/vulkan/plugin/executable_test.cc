@@ -136,6 +136,78 @@ constexpr char kLoop[] = R"(func.func @main(%x: tensor<4096xf32>) -> tensor<4096
     }
   return %r#1 : tensor<4096xf32> })";
 
+// While the first element is below the second: by turns that it counts, one of three branches, the last of which holds
+// a choice of its own.
+constexpr char kDataLoop[] = R"(func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>
+    cond {
+      %a = stablehlo.slice %v [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+      %b = stablehlo.slice %v [1:2] : (tensor<4xf32>) -> tensor<1xf32>
+      %l = stablehlo.compare LT, %a, %b : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+      %p = stablehlo.reshape %l : (tensor<1xi1>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %four = stablehlo.constant dense<4> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %turn = stablehlo.remainder %i, %four : tensor<i32>
+      %steps = stablehlo.constant dense<[1.0, 0.0, 0.25, 0.5]> : tensor<4xf32>
+      %n = "stablehlo.case"(%turn) ({
+        %s = stablehlo.add %v, %steps : tensor<4xf32>
+        stablehlo.return %s : tensor<4xf32>
+      }, {
+        %t = stablehlo.reverse %steps, dims = [0] : tensor<4xf32>
+        %s = stablehlo.subtract %v, %t : tensor<4xf32>
+        stablehlo.return %s : tensor<4xf32>
+      }, {
+        %late = stablehlo.constant dense<9> : tensor<i32>
+        %p = stablehlo.compare GT, %i, %late : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %s = "stablehlo.if"(%p) ({
+          %d = stablehlo.add %v, %v : tensor<4xf32>
+          stablehlo.return %d : tensor<4xf32>
+        }, {
+          %d = stablehlo.maximum %v, %steps : tensor<4xf32>
+          stablehlo.return %d : tensor<4xf32>
+        }) : (tensor<i1>) -> tensor<4xf32>
+        stablehlo.return %s : tensor<4xf32>
+      }) : (tensor<i32>) -> tensor<4xf32>
+      stablehlo.return %next, %n : tensor<i32>, tensor<4xf32>
+    }
+  %count = stablehlo.convert %r#0 : (tensor<i32>) -> tensor<f32>
+  %counts = stablehlo.broadcast_in_dim %count, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %sum = stablehlo.add %r#1, %counts : tensor<4xf32>
+  return %sum : tensor<4xf32> })";
+
+Floats AfterDataLoop(Floats v) {
+  const Floats steps = {1, 0, 0.25F, 0.5F};
+  int i = 0;
+  for (; v[0] < v[1]; ++i) {
+    for (size_t j = 0; j < 4; ++j) {
+      v[j] = i % 4 == 0   ? v[j] + steps[j]
+             : i % 4 == 1 ? v[j] - steps[3 - j]
+             : i > 9      ? v[j] + v[j]
+                          : std::max(v[j], steps[j]);
+    }
+  }
+  for (float& f : v) f += static_cast<float>(i);
+  return v;
+}
+
+// The device decides how loops and branches go on: trip after trip, run after run, from whatever was left before.
+TEST_F(ExecutableTest, DataDecideOnTheDevice) {
+  const auto executable = Compile(kDataLoop);
+  ASSERT_TRUE(executable);
+  for (const float goal : {30.0F, -1.0F, 0.75F, 2000.0F, 3.0F}) {
+    const Floats start = {0, goal, 0.5F, 0.125F};
+    const auto input = Upload(start);
+    const auto output = Run(*executable, *input);
+    const Result<Floats> values = Download(*output);
+    ASSERT_TRUE(values.ok()) << values.status().ToString();
+    EXPECT_EQ(*values, AfterDataLoop(start)) << goal;
+  }
+}
+
 TEST_F(ExecutableTest, ProfilesSayWhenTheDeviceDidWhat) {
   const auto executable = Compile(kLoop);
   ASSERT_TRUE(executable);

@@ -55,6 +55,7 @@ class Binding final : public runtime::Accelerator {
 
   Status Takes(const kir::Kernel& kernel, std::span<const int64_t> params) override;
   Result<std::unique_ptr<const Segment>> Bind(std::vector<runtime::Command> commands) override;
+  Result<std::unique_ptr<const Segment>> BindLoop(runtime::DataLoop loop) override;
 
   Device& device() const { return kernels_->device(); }
   /// What all kernels use one after the other.
@@ -64,9 +65,9 @@ class Binding final : public runtime::Accelerator {
 
  private:
   friend class Run;
-  /// A word of the frame: where a place lies in this run, or a number.
+  /// A word of the frame: where a place lies in this run, or one of the cells behind the words, or a number.
   struct Word {
-    enum class Kind : uint8_t { kPlace, kScratch, kSignal, kNumber } kind = Kind::kNumber;
+    enum class Kind : uint8_t { kPlace, kScratch, kSignal, kCell, kNumber } kind = Kind::kNumber;
     runtime::Place place;
     int64_t number = 0;
   };
@@ -74,6 +75,7 @@ class Binding final : public runtime::Accelerator {
     std::shared_ptr<const Pipeline> pipeline;  ///< Null: a loop.
     uint32_t buffers = 0, params = 0;
     std::array<uint32_t, 3> groups{};
+    int64_t sizes = -1;   ///< The first of three cells that say how many groups it has in fact; -1: `groups`.
     bool barrier = true;  ///< Before it.
     int64_t trips = 0;
     std::vector<Node> body;
@@ -81,27 +83,41 @@ class Binding final : public runtime::Accelerator {
     runtime::StepProfile* profile = nullptr;  ///< The same.
   };
   struct DeviceSegment final : Segment {
-    uint32_t index = 0;
-    std::vector<Node> nodes;
+    uint32_t index = 0;                    ///< Of the first of its lists among those of all segments.
+    std::vector<std::vector<Node>> lists;  ///< Of a loop, one per DataLoop::trips; else a single one.
+    int64_t goes_on = -1;                  ///< The cell that is 0 when a loop has ended.
   };
+  struct Choices;  ///< The table of a chooser (chooser.h).
   struct Instance {
     Block frame;
-    std::vector<Commands> commands;  ///< By segment; recorded when first launched.
+    std::vector<Commands> commands;  ///< By list of nodes; recorded when first launched.
     uint64_t last = 0;               ///< The last submission that uses it.
     bool taken = false;
   };
 
-  Result<std::vector<Node>> Lower(std::vector<runtime::Command> commands);
+  /// All add to `nodes`.
+  Status Lower(std::vector<runtime::Command> commands, std::vector<Node>& nodes);
+  Status LowerChoice(runtime::Command choice, std::vector<Node>& nodes);
+  Status AddLaunches(const runtime::Command& command, std::vector<Node>& nodes);
+  Status AddLaunches(const runtime::Command& command, std::span<const Word> buffers, emit_spirv::Places places,
+                     std::vector<Node>& nodes);
+  Status AddChooser(const plan::Step* step, const runtime::Place& index, bool is_pred, size_t branches,
+                    const Choices& choices, std::vector<Node>& nodes);
+  /// Has the launches among the nodes, which are in that branch of a choice, wait for what it decides.
+  void Settle(std::vector<Node>& nodes, int32_t branch, Choices& choices);
   class TimedRecorder;
-  void Record(VkCommandBuffer to, std::span<const Node> nodes, uint64_t frame) const;
+  void Record(VkCommandBuffer to, std::span<const Node> nodes, const Block& frame) const;
   /// The same with timestamps between the launches.
-  Result<Timing::Piece> RecordTimed(const std::vector<Node>& nodes, uint64_t frame) const;
+  Result<Timing::Piece> RecordTimed(const std::vector<Node>& nodes, const Block& frame) const;
+  /// In the frame, in bytes.
+  int64_t CellOffset(int64_t cell) const;
   Result<Instance*> TakeInstance();
   void GiveBack(Instance* instance, uint64_t last);
 
   const std::shared_ptr<KernelCache> kernels_;
   std::vector<Word> words_;
-  uint32_t segments_ = 0;
+  std::vector<int32_t> cells_;  ///< Behind the words, as they are when a frame is made: tables and what is computed.
+  uint32_t lists_ = 0;          ///< Of all segments.
   int64_t scratch_bytes_ = 0;
   int64_t code_bytes_ = 0;
   int64_t launches_ = 0;
@@ -128,6 +144,7 @@ class Run final : public runtime::AcceleratorRun {
   ~Run() override;
 
   Status Launch(const runtime::Accelerator::Segment& segment) override;
+  Result<bool> LaunchTrips(const runtime::Accelerator::Segment& loop, size_t look) override;
   Status BeginHost(std::span<const runtime::Span> touched) override;
   Status EndHost(std::span<const runtime::Span> written) override;
 
@@ -138,6 +155,7 @@ class Run final : public runtime::AcceleratorRun {
 
  private:
   explicit Run(Binding& binding) : binding_(binding) {}
+  Status LaunchList(const Binding::DeviceSegment& segment, size_t list);
   Binding& binding_;
   Binding::Instance* instance_ = nullptr;
   std::vector<Base> bases_;
