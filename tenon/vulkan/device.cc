@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -23,6 +24,9 @@ bool FindType(const PhysicalDevice& d, VkMemoryPropertyFlags wanted, VkMemoryPro
   return false;
 }
 
+/// Pieces of a transfer that are under way at a time.
+constexpr size_t kSlots = 2;
+
 constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags kShared = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -36,14 +40,14 @@ Pipeline::~Pipeline() {
 
 Commands& Commands::operator=(Commands&& o) noexcept {
   std::swap(device_, o.device_);
+  std::swap(queue_, o.queue_);
   std::swap(handle_, o.handle_);
   return *this;
 }
 
 Commands::~Commands() {
   if (handle_ == VK_NULL_HANDLE || !device_->is_ours_to_free()) return;
-  const std::lock_guard lock(device_->commands_mutex_);
-  device_->functions_.FreeCommandBuffers(device_->device_, device_->commands_, 1, &handle_);
+  queue_->Free(handle_);
 }
 
 Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> instance, size_t index,
@@ -79,20 +83,38 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
   f12.timelineSemaphore = VK_TRUE;
   f12.hostQueryReset = h12.hostQueryReset;
 
-  const float priority = 1;
-  auto queue = Typed<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-  queue.queueFamilyIndex = info.queue_family;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  // Transfers have a queue of their own where there is one: of a family that does nothing else, or a second one.
+  const std::array<float, 2> priorities = {1, 1};
+  const bool own_family = info.transfer_family != info.queue_family;
+  const uint32_t second = !own_family && info.queue_count > 1 ? 1 : 0;
+  std::array<VkDeviceQueueCreateInfo, 2> queues;
+  for (VkDeviceQueueCreateInfo& q : queues) {
+    q = Typed<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+    q.queueCount = 1;
+    q.pQueuePriorities = priorities.data();
+  }
+  queues[0].queueFamilyIndex = info.queue_family;
+  queues[0].queueCount = 1 + second;
+  queues[1].queueFamilyIndex = info.transfer_family;
   auto create = Typed<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   create.pNext = &want;
-  create.queueCreateInfoCount = 1;
-  create.pQueueCreateInfos = &queue;
+  create.queueCreateInfoCount = own_family ? 2 : 1;
+  create.pQueueCreateInfos = queues.data();
   TENON_VK_RETURN_IF_ERROR(f.CreateDevice(info.handle, &create, nullptr, &self->device_),
                            fmt::format("opening Vulkan device {} ({})", index, info.name));
   TENON_ASSIGN_OR_RETURN(self->functions_, LoadDevice(f, self->device_));
   const DeviceFunctions& d = self->functions_;
-  d.GetDeviceQueue(self->device_, info.queue_family, 0, &self->queue_);
+  const auto open = [&](uint32_t family, uint32_t number, std::shared_ptr<std::mutex> mutex,
+                        std::unique_ptr<Queue>& queue) {
+    VkQueue handle = VK_NULL_HANDLE;
+    d.GetDeviceQueue(self->device_, family, number, &handle);
+    queue = std::make_unique<Queue>(self->device_, d, handle, std::move(mutex));
+    return ToStatus(queue->Open(family), "making what a queue needs");
+  };
+  auto mutex = std::make_shared<std::mutex>();
+  TENON_RETURN_IF_ERROR(open(info.queue_family, 0, mutex, self->queue_));
+  if (own_family || second > 0) mutex = std::make_shared<std::mutex>();
+  TENON_RETURN_IF_ERROR(open(info.transfer_family, second, std::move(mutex), self->transfers_));
 
   VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(PushConstants)};
   auto layout = Typed<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
@@ -106,16 +128,6 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
   cache.pInitialData = kept.data();
   TENON_VK_RETURN_IF_ERROR(d.CreatePipelineCache(self->device_, &cache, nullptr, &self->cache_),
                            "making a pipeline cache");
-  auto pool = Typed<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-  pool.queueFamilyIndex = info.queue_family;
-  TENON_VK_RETURN_IF_ERROR(d.CreateCommandPool(self->device_, &pool, nullptr, &self->commands_),
-                           "making a command pool");
-  auto type = Typed<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
-  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-  auto semaphore = Typed<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
-  semaphore.pNext = &type;
-  TENON_VK_RETURN_IF_ERROR(d.CreateSemaphore(self->device_, &semaphore, nullptr, &self->timeline_),
-                           "making a semaphore");
   TENON_RETURN_IF_ERROR(self->MakeMemories(setup));
   return self;
 }
@@ -138,6 +150,8 @@ Status Device::MakeMemories(const Setup& setup) {
     Memory::Setup memory;
     memory.device = device_;
     memory.functions = &functions_;
+    memory.families = {info_.queue_family};
+    if (info_.transfer_family != info_.queue_family) memory.families.push_back(info_.transfer_family);
     memory.type = type;
     memory.mapped = mapped;
     memory.limit_bytes =
@@ -163,8 +177,9 @@ Device::~Device() {
   frame_memory_ = host_memory_ = memory_ = nullptr;
   if (f.DestroyDevice == nullptr) return;
   if (made_pipelines_) KeepPipelines();
-  if (timeline_ != VK_NULL_HANDLE) f.DestroySemaphore(device_, timeline_, nullptr);
-  if (commands_ != VK_NULL_HANDLE) f.DestroyCommandPool(device_, commands_, nullptr);
+  for (const auto& queue : {queue_.get(), transfers_.get()}) {
+    if (queue != nullptr) queue->Close();
+  }
   if (cache_ != VK_NULL_HANDLE) f.DestroyPipelineCache(device_, cache_, nullptr);
   if (layout_ != VK_NULL_HANDLE) f.DestroyPipelineLayout(device_, layout_, nullptr);
   f.DestroyDevice(device_, nullptr);
@@ -218,27 +233,14 @@ Result<std::shared_ptr<const Pipeline>> Device::MakePipeline(std::span<const uin
 }
 
 Result<Commands> Device::Record(const std::function<void(VkCommandBuffer)>& record) {
-  const std::lock_guard lock(commands_mutex_);
-  auto allocate = Typed<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
-  allocate.commandPool = commands_;
-  allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-  allocate.commandBufferCount = 1;
-  VkCommandBuffer handle = VK_NULL_HANDLE;
-  TENON_VK_RETURN_IF_ERROR(functions_.AllocateCommandBuffers(device_, &allocate, &handle), "making commands");
-  auto begin = Typed<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
-  begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
-  VkResult result = functions_.BeginCommandBuffer(handle, &begin);
-  if (result == VK_SUCCESS) {
-    record(handle);
-    result = functions_.EndCommandBuffer(handle);
-  }
-  if (result != VK_SUCCESS) {
-    functions_.FreeCommandBuffers(device_, commands_, 1, &handle);
-    return Note(result, "recording commands");
-  }
+  return RecordFor(*queue_, record);
+}
+
+Result<Commands> Device::RecordFor(Queue& queue, const std::function<void(VkCommandBuffer)>& record) {
   Commands commands;
   commands.device_ = this;
-  commands.handle_ = handle;
+  commands.queue_ = &queue;
+  TENON_RETURN_IF_ERROR(Note(queue.Record(record, &commands.handle_), "recording commands"));
   return commands;
 }
 
@@ -254,6 +256,14 @@ void Device::Barrier(VkCommandBuffer commands) const {
                                 &barrier, 0, nullptr, 0, nullptr);
 }
 
+void Device::CopyBarrier(VkCommandBuffer commands) const {
+  auto barrier = Typed<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+  functions_.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                nullptr, 0, nullptr);
+}
+
 void Device::Bind(VkCommandBuffer commands, const Pipeline& pipeline, const PushConstants& push) const {
   functions_.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
   functions_.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
@@ -261,29 +271,17 @@ void Device::Bind(VkCommandBuffer commands, const Pipeline& pipeline, const Push
 
 Result<uint64_t> Device::Submit(std::span<const VkCommandBuffer> commands) {
   TENON_RETURN_IF_ERROR(health());
-  const std::lock_guard lock(queue_mutex_);
-  const uint64_t value = submitted_ + 1;
-  auto timeline = Typed<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-  timeline.signalSemaphoreValueCount = 1;
-  timeline.pSignalSemaphoreValues = &value;
-  auto submit = Typed<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
-  submit.pNext = &timeline;
-  submit.commandBufferCount = static_cast<uint32_t>(commands.size());
-  submit.pCommandBuffers = commands.data();
-  submit.signalSemaphoreCount = 1;
-  submit.pSignalSemaphores = &timeline_;
-  TENON_RETURN_IF_ERROR(Note(functions_.QueueSubmit(queue_, 1, &submit, VK_NULL_HANDLE), "submitting work"));
-  submitted_ = value;
-  return value;
+  uint64_t submission = 0;
+  const Queue* const before = has_transferred_.load(std::memory_order_acquire) ? transfers_.get() : nullptr;
+  TENON_RETURN_IF_ERROR(Note(queue_->Submit(commands, before, &submission), "submitting work"));
+  return submission;
 }
 
-Status Device::Wait(uint64_t submission) {
+Status Device::Wait(uint64_t submission) { return WaitOn(*queue_, submission); }
+
+Status Device::WaitOn(const Queue& queue, uint64_t submission) {
   TENON_RETURN_IF_ERROR(health());
-  auto wait = Typed<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
-  wait.semaphoreCount = 1;
-  wait.pSemaphores = &timeline_;
-  wait.pValues = &submission;
-  const VkResult result = functions_.WaitSemaphores(device_, &wait, policy::kTimeoutNs);
+  const VkResult result = queue.Wait(submission, policy::kTimeoutNs);
   if (result == VK_TIMEOUT) {
     Status late =
         DeadlineExceeded(fmt::format("{} did not finish within {} s", info_.name, policy::kTimeoutNs / 1'000'000'000));
@@ -295,11 +293,7 @@ Status Device::Wait(uint64_t submission) {
   return Note(result, "waiting for the device");
 }
 
-uint64_t Device::Completed() const {
-  uint64_t value = 0;
-  if (functions_.GetSemaphoreCounterValue(device_, timeline_, &value) != VK_SUCCESS) return 0;
-  return value;
-}
+uint64_t Device::Completed() const { return queue_->Completed(); }
 
 Status Device::Upload(const Block& to, int64_t offset, const void* from, int64_t size_bytes) {
   if (size_bytes == 0) return OkStatus();
@@ -322,26 +316,54 @@ Status Device::Download(const Block& from, int64_t offset, void* to, int64_t siz
 Status Device::Staged(const Block& block, int64_t offset, std::byte* host, int64_t size_bytes, bool up) {
   const std::lock_guard lock(staging_mutex_);
   if (!staging_) {
-    TENON_ASSIGN_OR_RETURN(staging_, host_memory_->Allocate(policy::kStagingBytes));
+    TENON_ASSIGN_OR_RETURN(staging_, host_memory_->Allocate(kSlots * policy::kStagingBytes));
   }
-  for (int64_t done = 0; done < size_bytes;) {
-    const int64_t piece = std::min(size_bytes - done, policy::kStagingBytes);
-    if (up) std::memcpy(staging_.host(), host + done, static_cast<size_t>(piece));
-    const VkDeviceSize at = block.offset() + static_cast<VkDeviceSize>(offset + done);
-    VkBufferCopy region = {up ? staging_.offset() : at, up ? at : staging_.offset(), static_cast<VkDeviceSize>(piece)};
-    TENON_ASSIGN_OR_RETURN(const Commands copy, Record([&](VkCommandBuffer c) {
-                             Barrier(c);
-                             functions_.CmdCopyBuffer(c, up ? staging_.buffer() : block.buffer(),
-                                                      up ? block.buffer() : staging_.buffer(), 1, &region);
-                             Barrier(c);
-                           }));
-    const VkCommandBuffer handle = copy.handle();
-    TENON_ASSIGN_OR_RETURN(const uint64_t submission, Submit({&handle, 1}));
-    TENON_RETURN_IF_ERROR(Wait(submission));
-    if (!up) std::memcpy(host + done, staging_.host(), static_cast<size_t>(piece));
-    done += piece;
+  // While the device copies one piece, the host does another.
+  struct Piece {
+    Commands copy;
+    uint64_t submission = 0;
+    std::byte* host = nullptr;
+    size_t bytes = 0;
+  };
+  std::array<Piece, kSlots> under_way;
+  const auto end = [&](Piece& piece, size_t slot) -> Status {
+    if (!piece.copy) return OkStatus();
+    TENON_RETURN_IF_ERROR(WaitOn(*transfers_, piece.submission));
+    if (!up) std::memcpy(piece.host, staging_.host() + slot * policy::kStagingBytes, piece.bytes);
+    piece.copy = {};
+    return OkStatus();
+  };
+  Status status;
+  size_t slot = 0;
+  for (int64_t done = 0; done < size_bytes && status.ok(); done += policy::kStagingBytes, slot = (slot + 1) % kSlots) {
+    Piece& piece = under_way[slot];
+    status = end(piece, slot);
+    if (!status.ok()) break;
+    piece.host = host + done;
+    piece.bytes = static_cast<size_t>(std::min(size_bytes - done, policy::kStagingBytes));
+    const auto at_staging = static_cast<VkDeviceSize>(slot * policy::kStagingBytes);
+    if (up) std::memcpy(staging_.host() + at_staging, piece.host, piece.bytes);
+    const VkDeviceSize here = staging_.offset() + at_staging;
+    const VkDeviceSize there = block.offset() + static_cast<VkDeviceSize>(offset + done);
+    VkBufferCopy region = {up ? here : there, up ? there : here, piece.bytes};
+    Result<Commands> copy = RecordFor(*transfers_, [&](VkCommandBuffer c) {
+      functions_.CmdCopyBuffer(c, up ? staging_.buffer() : block.buffer(), up ? block.buffer() : staging_.buffer(), 1,
+                               &region);
+      CopyBarrier(c);
+    });
+    status = copy.status();
+    if (!status.ok()) break;
+    const VkCommandBuffer handle = copy->handle();
+    status = Note(transfers_->Submit({&handle, 1}, queue_.get(), &piece.submission), "submitting a copy");
+    if (status.ok()) piece.copy = *std::move(copy);
   }
-  return OkStatus();
+  has_transferred_.store(true, std::memory_order_release);
+  // All that is under way ends here, whatever happened: its commands and the staging are used again.
+  for (size_t i = 0; i < kSlots; ++i, slot = (slot + 1) % kSlots) {
+    const Status ended = end(under_way[slot], slot);
+    if (status.ok()) status = ended;
+  }
+  return status;
 }
 
 Result<Commands> Device::RecordCopy(const Block& to, const Block& from, int64_t size_bytes) {

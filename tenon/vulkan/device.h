@@ -14,6 +14,7 @@
 #include "tenon/base/status.h"
 #include "tenon/vulkan/instance.h"
 #include "tenon/vulkan/memory.h"
+#include "tenon/vulkan/queue.h"
 #include "tenon/vulkan/timestamps.h"
 
 namespace tenon::vulkan {
@@ -56,10 +57,12 @@ class Commands {
  private:
   friend class Device;
   Device* device_ = nullptr;
+  Queue* queue_ = nullptr;
   VkCommandBuffer handle_ = VK_NULL_HANDLE;
 };
 
-/// An opened device: its memories and its one queue. Thread-safe. Must outlive everything that was made of it.
+/// An opened device: its memories, a queue for work and one for transfers. Thread-safe. Must outlive everything that
+/// was made of it.
 class Device {
  public:
   struct Setup {
@@ -132,25 +135,23 @@ class Device {
   Status MakeMemories(const Setup& setup);
   void KeepPipelines() const;
   Status Note(VkResult result, std::string_view what);
+  Result<Commands> RecordFor(Queue& queue, const std::function<void(VkCommandBuffer)>& record);
+  Status WaitOn(const Queue& queue, uint64_t submission);
+  /// The host sees what copies before it wrote.
+  void CopyBarrier(VkCommandBuffer commands) const;
   Status Staged(const Block& block, int64_t offset, std::byte* host, int64_t size_bytes, bool up);
 
   const std::shared_ptr<const Instance> instance_;
   PhysicalDevice info_;
   DeviceFunctions functions_;
   VkDevice device_ = VK_NULL_HANDLE;
-  VkQueue queue_ = VK_NULL_HANDLE;
+  std::unique_ptr<Queue> queue_, transfers_;
+  std::atomic<bool> has_transferred_{false};
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::atomic<bool> made_pipelines_{false};
-  VkSemaphore timeline_ = VK_NULL_HANDLE;
   std::shared_ptr<Memory> memory_, host_memory_, frame_memory_;
   const uint32_t generation_ = ForkGeneration();
-
-  std::mutex commands_mutex_;  // The pool's, and of all recording into its buffers.
-  VkCommandPool commands_ = VK_NULL_HANDLE;
-
-  std::mutex queue_mutex_;
-  uint64_t submitted_ = 0;
 
   std::mutex staging_mutex_;
   Block staging_;

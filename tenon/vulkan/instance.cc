@@ -59,7 +59,8 @@ std::string VersionText(uint32_t version) {
                      VK_API_VERSION_PATCH(version));
 }
 
-/// The family with a compute queue that does least besides: one without graphics, where there is one.
+/// The family with a compute queue that does least besides: one without graphics, where there is one. And one for
+/// transfers.
 bool FindQueueFamily(const InstanceFunctions& f, PhysicalDevice& device) {
   uint32_t count = 0;
   f.GetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
@@ -70,9 +71,18 @@ bool FindQueueFamily(const InstanceFunctions& f, PhysicalDevice& device) {
     for (uint32_t i = 0; i < count && !found; ++i) {
       const VkQueueFlags flags = families[i].queueFlags;
       if ((flags & VK_QUEUE_COMPUTE_BIT) == 0 || ((flags & VK_QUEUE_GRAPHICS_BIT) != 0) != with_graphics) continue;
-      device.queue_family = i;
+      device.queue_family = device.transfer_family = i;
+      device.queue_count = families[i].queueCount;
       device.timestamp_bits = families[i].timestampValidBits;
       found = true;
+    }
+  }
+  // Video engines have queues that copy, too; only those that do nothing else are meant for it.
+  constexpr VkQueueFlags kBeside = VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((families[i].queueFlags & ~kBeside) == VK_QUEUE_TRANSFER_BIT) {
+      device.transfer_family = i;
+      break;
     }
   }
   return found;

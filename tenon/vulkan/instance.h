@@ -34,6 +34,8 @@ struct PhysicalDevice {
 
   VkPhysicalDeviceMemoryProperties memory{};
   uint32_t queue_family = 0;
+  uint32_t queue_count = 1;      ///< Of that family.
+  uint32_t transfer_family = 0;  ///< One that does nothing but copy; the same where there is none.
   uint32_t timestamp_bits = 0;
 
   /// Why the device cannot be used; empty: it can.

@@ -84,6 +84,11 @@ Status Memory::AddChunk(int64_t size_bytes) {
   auto buffer = Typed<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   buffer.size = static_cast<VkDeviceSize>(size_bytes);
   buffer.usage = kUsage;
+  if (setup_.families.size() > 1) {
+    buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    buffer.queueFamilyIndexCount = static_cast<uint32_t>(setup_.families.size());
+    buffer.pQueueFamilyIndices = setup_.families.data();
+  }
   TENON_VK_RETURN_IF_ERROR(f.CreateBuffer(setup_.device, &buffer, nullptr, &chunk.buffer), "making a buffer");
   const auto give_up = [&](VkResult result, std::string_view what) {
     f.DestroyBuffer(setup_.device, chunk.buffer, nullptr);

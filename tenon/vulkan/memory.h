@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/fork.h"
 #include "tenon/base/status.h"
@@ -53,8 +54,9 @@ class Memory {
   struct Setup {
     VkDevice device = VK_NULL_HANDLE;
     const DeviceFunctions* functions = nullptr;
-    uint32_t type = 0;    ///< Index of the memory type.
-    bool mapped = false;  ///< Whether the host reaches it.
+    uint32_t type = 0;               ///< Index of the memory type.
+    std::vector<uint32_t> families;  ///< Of the queues whose work uses it.
+    bool mapped = false;             ///< Whether the host reaches it.
     int64_t limit_bytes = 0;
     int64_t max_allocation_bytes = 0;
     /// What the system can give at the moment, asked before pieces are made; empty where the device's memory is its

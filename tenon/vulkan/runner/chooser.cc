@@ -20,8 +20,7 @@ std::shared_ptr<const kir::Kernel> Make(bool is_pred) {
   const auto in_row = [&](int64_t place) { return b.Read(table, {kir::At(row), kir::AtOffset(Size::Of(place))}); };
   kir::Val chosen = b.Convert(DType::kS64, b.Read(index, {}));
   const kir::Val last = b.Sub(b.Param(branches), b.ConstS64(1));
-  const kir::Val outside =
-      b.Or(b.Compare(kir::kLt, chosen, b.ConstS64(0)), b.Compare(kir::kGt, chosen, last));
+  const kir::Val outside = b.Or(b.Compare(kir::kLt, chosen, b.ConstS64(0)), b.Compare(kir::kGt, chosen, last));
   chosen = b.Select(outside, last, chosen);
   const kir::Val is_chosen = b.Compare(kir::kEq, b.Convert(DType::kS64, in_row(3)), chosen);
   const kir::Val groups = b.Read(table, {kir::At(row), kir::At(direction)});
