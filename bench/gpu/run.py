@@ -38,6 +38,12 @@ print(1e3 * (time.process_time() - start))
 """
 
 
+def arrays(text):
+    """The types of the program's arguments: ['16x8xf32', ...]."""
+    start = text.index('@main')
+    return re.findall(r'%\w+: tensor<([^>]*)>', text[start:text.index('->', start)])
+
+
 def measure(plugin, program, runs):
     """Child: compile and run on a plugin; times in milliseconds, as JSON."""
     sys.path.insert(0, str(ROOT / 'python/tenon'))
@@ -52,9 +58,13 @@ def measure(plugin, program, runs):
     executable = client.compile(text)
     compiled = 1e3 * (time.process_time() - start[1])
     random = np.random.default_rng(1)
-    head = text[text.index('@main'):text.index('->')]
-    shapes = [tuple(int(d) for d in dims.split('x')[:-1]) for dims in re.findall(r'tensor<([^>]*)>', head)]
-    arguments = [client.array(random.standard_normal(s).astype(np.float32), copy=True) for s in shapes]
+    arguments = []
+    for array in arrays(text):
+        *dims, element = array.split('x')
+        dtype = np.dtype({'f': 'float', 'i': 'int'}[element[0]] + element[1:])
+        shape = [int(d) for d in dims]
+        values = random.standard_normal(shape) if dtype.kind == 'f' else random.integers(0, 100, shape)
+        arguments.append(client.array(values.astype(dtype), copy=True))
     times = []
     for _ in range(runs):
         start = time.process_time()
@@ -73,16 +83,17 @@ def tenon_times(args, plugin, program):
 
 def iree_times(args, program, folder):
     module = pathlib.Path(folder) / (program.stem + '.vmfb')
-    done = subprocess.run([args.iree / 'python', '-c', IREE_COMPILE, program, module], check=True, capture_output=True,
-                          text=True)
+    done = subprocess.run([args.iree / 'python', '-c', IREE_COMPILE, program, module], capture_output=True, text=True)
+    if done.returncode != 0:
+        return {}  # It does not take the program.
     compiled = float(done.stdout)
-    text = program.read_text()
-    head = text[text.index('@main'):text.index('->')]
-    inputs = [f'--input={shape}=0.5' for shape in re.findall(r'tensor<([^>]*)>', head)]
+    inputs = [f'--input={array}={0.5 if array.split("x")[-1][0] == "f" else 7}' for array in arrays(program.read_text())]
     out = subprocess.run([args.iree / 'iree-benchmark-module', '--device=vulkan', '--function=main',
                           f'--module={module}', f'--benchmark_min_time={args.runs}x', *inputs],
-                         check=True, capture_output=True, text=True).stdout
+                         capture_output=True, text=True).stdout
     found = re.search(r'process_time/real_time\s+[\d.]+ \w+\s+([\d.]+) (\w+)', out)
+    if found is None:
+        return {'compile': compiled}
     scale = {'ns': 1e-6, 'us': 1e-3, 'ms': 1, 's': 1e3}[found[2]]
     return {'compile': compiled, 'run': float(found[1]) * scale}
 

@@ -6,6 +6,7 @@ import socket
 
 from jax._src import distributed, xla_bridge
 from jax._src.interpreters import mlir
+from jax._src.lax import linalg
 from jax._src.lib import xla_client
 
 from tenon_jax import _callbacks, _dumps, _handlers, _lowered, _partitioning, _transforms
@@ -72,10 +73,12 @@ def register_vulkan(library: str) -> None:
         'vulkan', lambda: xla_bridge.make_pjrt_c_api_client('vulkan', {}), priority=_VULKAN_PRIORITY, fail_quietly=True, experimental=False,
         make_topology=_topology_factory(c_api), c_api=c_api)
     _handlers.install_beside(c_api)
-    # What JAX lowers for the CPU alone, LAPACK's functions above all, runs on the host there too.
+    # What JAX lowers for single platforms alone, and linear algebra, as LAPACK's functions, runs on the host there too.
     rules = mlir._platform_specific_lowerings
+    of_linalg = {id(p) for p in vars(linalg).values()}
     for primitive, entry in list(rules['cpu'].items()):
-        rules['vulkan'].setdefault(primitive, entry)
+        if primitive not in mlir._lowerings or id(primitive) in of_linalg:
+            rules['vulkan'].setdefault(primitive, entry)
 
 
 def _cpu_client():
