@@ -211,6 +211,16 @@ TEST(Gpu, FourierTransforms) {
     Check(Transform(real, half, fmt::format("type = RFFT, length = [{}]", n)));
     Check(Transform(half, real, fmt::format("type = IRFFT, length = [{}]", n)));
   }
+  // Of prime length, and with a large prime; along a dim that is not the last.
+  for (const int n : {37, 82}) {
+    const std::string type = fmt::format("3x{}xcomplex<f32>", n);
+    Check(Transform(type, type, fmt::format("type = FFT, length = [{}]", n)));
+    Check(Transform(type, type, fmt::format("type = IFFT, length = [{}]", n)));
+    const std::string real = fmt::format("3x{}xf32", n), half = fmt::format("3x{}xcomplex<f32>", n / 2 + 1);
+    Check(Transform(real, half, fmt::format("type = RFFT, length = [{}]", n)));
+    Check(Transform(half, real, fmt::format("type = IRFFT, length = [{}]", n)));
+  }
+  Check(Transform("2x41x6xcomplex<f32>", "2x41x6xcomplex<f32>", "type = FFT, length = [41, 6]"));
   Check(Transform("2x3x5x8xcomplex<f32>", "2x3x5x8xcomplex<f32>", "type = FFT, length = [3, 5, 8]"));
   Check(Transform("3x5x8xf32", "3x5x5xcomplex<f32>", "type = RFFT, length = [5, 8]"));
   Check(Transform("3x5x5xcomplex<f32>", "3x5x8xf32", "type = IRFFT, length = [5, 8]"));

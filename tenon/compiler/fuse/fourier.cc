@@ -1,7 +1,10 @@
 // Fourier transforms as kernels, for targets on which no driver of their own takes them: Stockham's passes, each a sum
-// of a few terms per element.
+// of a few terms per element; lengths with large primes by a convolution with a chirp, as Bluestein has it.
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <numbers>
 #include <numeric>
@@ -32,23 +35,62 @@ std::vector<int64_t> RadicesOf(int64_t n) {
   return radices;
 }
 
-/// exp(-+2 pi i j / n) for all j, as complex elements.
+using Numbers = std::vector<std::complex<double>>;
+
+/// exp(-2 pi i j / n), or of the inverse the conjugate.
+std::complex<double> Root(int64_t j, int64_t n, bool inverse) {
+  const double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(n);
+  double re = std::cos(angle), im = std::sin(angle);
+  if (4 * j % n == 0) {  // Exactly.
+    const int64_t quarter = 4 * j / n;
+    re = quarter == 0 ? 1 : quarter == 2 ? -1 : 0;
+    im = quarter == 1 ? 1 : quarter == 3 ? -1 : 0;
+  }
+  return {re, inverse ? im : -im};
+}
+Numbers Roots(int64_t n, bool inverse) {
+  Numbers roots;
+  for (int64_t j = 0; j < n; ++j) roots.push_back(Root(j, n, inverse));
+  return roots;
+}
+/// exp(-pi i j^2 / n) for all j, or of the inverse the conjugates.
+Numbers Chirp(int64_t n, bool inverse) {
+  Numbers chirp;
+  for (int64_t j = 0; j < n; ++j) chirp.push_back(Root(j * j % (2 * n), 2 * n, inverse));
+  return chirp;
+}
+
+/// The transform of so many numbers, a power of two of them.
+void Transform(Numbers& x) {
+  const size_t n = x.size();
+  if (n == 1) return;
+  Numbers even, odd;
+  for (size_t i = 0; i < n; i += 2) {
+    even.push_back(x[i]);
+    odd.push_back(x[i + 1]);
+  }
+  Transform(even);
+  Transform(odd);
+  for (size_t i = 0; i < n / 2; ++i) {
+    const std::complex<double> turned = Root(static_cast<int64_t>(i), static_cast<int64_t>(n), false) * odd[i];
+    x[i] = even[i] + turned;
+    x[i + n / 2] = even[i] - turned;
+  }
+}
+
+/// The elements of a constant.
 template <class T>
-std::string Roots(int64_t n, bool inverse) {
-  std::string bytes(static_cast<size_t>(n) * 2 * sizeof(T), '\0');
-  for (int64_t j = 0; j < n; ++j) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(n);
-    double re = std::cos(angle), im = std::sin(angle);
-    if (4 * j % n == 0) {  // Exactly.
-      const int64_t quarter = 4 * j / n;
-      re = quarter == 0 ? 1 : quarter == 2 ? -1 : 0;
-      im = quarter == 1 ? 1 : quarter == 3 ? -1 : 0;
-    }
-    const T parts[2] = {static_cast<T>(re), static_cast<T>(inverse ? im : -im)};
-    std::memcpy(bytes.data() + static_cast<size_t>(j) * sizeof(parts), parts, sizeof(parts));
+std::string Elements(const Numbers& numbers) {
+  std::string bytes(numbers.size() * 2 * sizeof(T), '\0');
+  for (size_t j = 0; j < numbers.size(); ++j) {
+    const T parts[2] = {static_cast<T>(numbers[j].real()), static_cast<T>(numbers[j].imag())};
+    std::memcpy(bytes.data() + j * sizeof(parts), parts, sizeof(parts));
   }
   return bytes;
 }
+
+/// The length of the transforms by which a chirp is convolved with an array of that length.
+int64_t ChirpedLength(int64_t n) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n - 1))); }
 
 /// A dense array around the dim that is transformed.
 struct Around {
@@ -67,6 +109,81 @@ View As(View view, const Around& a) {
 
 }  // namespace
 
+View Fuser::ComplexTable(const std::vector<std::complex<double>>& numbers, DType type) {
+  const std::string bytes = type == DType::kC64 ? Elements<float>(numbers) : Elements<double>(numbers);
+  return DenseView(ConstantBuffer(MakeLiteral(bytes, false), type), {type, {static_cast<int64_t>(numbers.size())}});
+}
+
+/// The elements of a dense complex array, each times that of the table which stands at its place along the dim, and
+/// times `scale`; from the table's end on zeros. In memory of its own, of so many places along the dim.
+View Fuser::EmitTimesTable(const View& from, size_t along, const View& table, int64_t length, double scale, bool real,
+                           plan::Seq& out) {
+  const DType part = PartType(from.dtype);
+  Shape shape{real ? part : from.dtype, from.dims};
+  shape.dims[along] = length;
+  const View to = NewTemp(shape);
+  const Around source = AroundOf(from.dims, along), target = AroundOf(shape.dims, along);
+  kir::KernelBuilder b;
+  const kir::Buf in = BufferFor(b, kir::BufKind::kArg, As(from, source));
+  const kir::Buf factors = BufferFor(b, kir::BufKind::kArg, table);
+  kir::Store store;
+  store.buf = BufferFor(b, kir::BufKind::kOut, As(to, target));
+  kir::Stage stage;
+  for (const int64_t extent : {target.before, target.length, target.after}) {
+    stage.dims.push_back(b.AddDim(kir::Size::Of(extent)));
+    store.at.push_back(kir::At(stage.dims.back()));
+  }
+  kir::Guard inside;
+  inside.e = store.at[1];
+  inside.hi = kir::Size::Of(std::min(source.length, table.dims[0]));
+  const auto read = [&](kir::Buf buf, SmallVector<kir::Axis, 4> at, int component) {
+    kir::Read r;
+    r.buf = buf;
+    r.at = std::move(at);
+    if (inside.hi.baked < length) {
+      r.guard.push_back(inside);
+      r.otherwise = b.Const(part, 0);
+    }
+    return b.Read(r, component);
+  };
+  const Val re = read(in, store.at, 0), im = read(in, store.at, 1);
+  const SmallVector<kir::Axis, 4> place(1, store.at[1]);
+  const Val table_re = read(factors, place, 0), table_im = read(factors, place, 1);
+  const Val factor = b.Const(part, scale);
+  store.value = b.Mul(b.Sub(b.Mul(re, table_re), b.Mul(im, table_im)), factor);
+  stage.stores.push_back(store);
+  if (!real) {
+    store.value = b.Mul(b.Add(b.Mul(re, table_im), b.Mul(im, table_re)), factor);
+    store.component = 1;
+    stage.stores.push_back(std::move(store));
+  }
+  b.AddStage(std::move(stage));
+  MadeKernel made;
+  made.kernel = b.Finish();
+  made.buffers.resize(3);
+  made.buffers[2].kind = BoundBuffer::Kind::kWrite;
+  AddOwnKernel(std::move(made), {As(from, source), table, As(to, target)}, out);
+  return to;
+}
+
+/// As EmitTransform, of any length: jk = (j^2 + k^2 - (j-k)^2) / 2, so what is left between two products with a chirp
+/// is a convolution.
+Result<View> Fuser::EmitChirped(const View& from, size_t along, bool inverse, bool real, plan::Seq& out) {
+  const int64_t n = from.dims[along], length = ChirpedLength(n);
+  const Numbers chirp = Chirp(n, inverse);
+  Numbers window(static_cast<size_t>(length));
+  for (int64_t j = 0; j < n; ++j)
+    window[static_cast<size_t>(j)] = window[static_cast<size_t>((length - j) % length)] =
+        std::conj(chirp[static_cast<size_t>(j)]);
+  Transform(window);
+  const View factors = ComplexTable(chirp, from.dtype);
+  View x = EmitTimesTable(from, along, factors, length, 1, false, out);
+  TENON_ASSIGN_OR_RETURN(x, EmitTransform(x, along, false, false, out));
+  x = EmitTimesTable(x, along, ComplexTable(window, from.dtype), length, 1, false, out);
+  TENON_ASSIGN_OR_RETURN(x, EmitTransform(x, along, true, false, out));
+  return EmitTimesTable(x, along, factors, n, inverse ? 1.0 / static_cast<double>(n) : 1.0, real, out);
+}
+
 /// Transforms a dense complex array along one dim. The result is in memory of its own, of the real part alone when
 /// `real`.
 Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out) {
@@ -74,11 +191,8 @@ Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, 
   const int64_t n = around.length;
   const DType part = PartType(from.dtype);
   const std::vector<int64_t> radices = RadicesOf(n);
-  const Shape table_shape{from.dtype, {n}};
-  const View table = DenseView(
-      ConstantBuffer(MakeLiteral(part == DType::kF32 ? Roots<float>(n, inverse) : Roots<double>(n, inverse), false),
-                     from.dtype),
-      table_shape);
+  if (radices.empty()) return EmitChirped(from, along, inverse, real, out);
+  const View table = ComplexTable(Roots(n, inverse), from.dtype);
   View x = from;
   int64_t left = n, stride = 1;
   for (size_t pass = 0; pass < radices.size(); ++pass) {
@@ -227,7 +341,7 @@ Result<bool> Fuser::EmitFourier(NodeId id, plan::Seq& out) {
   const DType complex = part == DType::kF32 ? DType::kC64 : DType::kC128;
   if (!KernelCanHold(p_, complex) || !FitsKernels(p_, node)) return false;
   for (const int64_t n : attrs.fft_length) {
-    if (n < 2 || n > policy::kMostTransformed || RadicesOf(n).empty()) return false;
+    if (n < 2 || (RadicesOf(n).empty() ? ChirpedLength(n) : n) > policy::kMostTransformed) return false;
   }
   TENON_ASSIGN_OR_RETURN(View x, KernelViewOf(node.in[0], out));
   const auto transform = [&](size_t along, bool to_real) -> Status {

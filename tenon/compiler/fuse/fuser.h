@@ -2,6 +2,7 @@
 
 // What the sources behind Fuse share.
 
+#include <complex>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -107,6 +108,10 @@ class Fuser {
   Result<bool> EmitMerges(NodeId id, plan::Seq& out);
   Result<bool> EmitFourier(NodeId id, plan::Seq& out);
   Result<View> EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
+  Result<View> EmitChirped(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
+  View EmitTimesTable(const View& from, size_t along, const View& table, int64_t length, double scale, bool real,
+                      plan::Seq& out);
+  View ComplexTable(const std::vector<std::complex<double>>& numbers, DType type);
   View EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);
   Result<bool> EmitScatter(NodeId id, plan::Seq& out);

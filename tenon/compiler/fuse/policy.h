@@ -273,9 +273,9 @@ inline constexpr int64_t kPointsPerCore = 256;
 /// Sums of so many terms are worth the lanes of a workgroup where there are few of them.
 inline constexpr int64_t kManyTerms = 256;
 
-/// Terms of one pass of a Fourier transform at most; lengths with larger primes are the host's.
+/// Terms of one pass of a Fourier transform at most.
 inline constexpr int64_t kMostRadix = 32;
-/// So are longer ones: the roots of unity are a constant of the program.
+/// Longer ones are the host's: the roots of unity are a constant of the program.
 inline constexpr int64_t kMostTransformed = 64 << 10;
 /// Sorts on GPUs: operations of a look at another element, where all elements look at one after another and where each
 /// searches for itself, at places of its own; and the length of the runs that merges begin with.
