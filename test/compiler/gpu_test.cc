@@ -226,6 +226,85 @@ TEST(Gpu, FourierTransforms) {
   Check(Transform("3x5x5xcomplex<f32>", "3x5x8xf32", "type = IRFFT, length = [5, 8]"));
 }
 
+// Where a launch may only take so long, loops that are kernels run in several: of one number, of points that end at
+// different times, with results stacked trip by trip, of known length.
+TEST(Gpu, LongLoopsRunInChunks) {
+  const auto check = [](const std::string& program) {
+    compiler::CompileOptions options;
+    ASSERT_TRUE(CompileFor("gpu:integrated", options).ok());
+    options.target.device.most_launch_ns = 1;
+    options.verify = true;
+    const Result<CompiledProgram> compiled = Compile(program, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    const Status same = CompareWithReference(program, *compiled, 7, {});
+    EXPECT_TRUE(same.ok()) << same.ToString() << plan::Print(compiled->plan);
+    EXPECT_EQ(plan::Count(compiled->plan).loops, 1);
+    int64_t loops = 0;
+    for (const kir::Kernel& k : compiled->plan.kernels) {
+      for (const kir::Step& s : k.seq) loops += std::holds_alternative<kir::Loop>(s.is) ? 1 : 0;
+    }
+    EXPECT_EQ(loops, 1);
+  };
+  check(R"(func.func @main(%x: tensor<f32>) -> (tensor<i32>, tensor<f32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %a = stablehlo.abs %x : tensor<f32>
+    %r:2 = stablehlo.while(%i = %zero, %v = %a) : tensor<i32>, tensor<f32>
+      cond {
+        %end = stablehlo.constant dense<300.0> : tensor<f32>
+        %p = stablehlo.compare LT, %v, %end : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %f = stablehlo.constant dense<0.5> : tensor<f32>
+        %w = stablehlo.add %v, %f : tensor<f32>
+        stablehlo.return %next, %w : tensor<i32>, tensor<f32>
+      }
+    return %r#0, %r#1 : tensor<i32>, tensor<f32>
+  })");
+  check(R"(func.func @main(%x: tensor<20xf32>) -> (tensor<20xi32>, tensor<20xf32>) {
+    %zero = stablehlo.constant dense<0> : tensor<20xi32>
+    %a = stablehlo.abs %x : tensor<20xf32>
+    %r:2 = stablehlo.while(%i = %zero, %v = %a) : tensor<20xi32>, tensor<20xf32>
+      cond {
+        %end = stablehlo.constant dense<100.0> : tensor<20xf32>
+        %each = stablehlo.compare LT, %v, %end : (tensor<20xf32>, tensor<20xf32>) -> tensor<20xi1>
+        %no = stablehlo.constant dense<false> : tensor<i1>
+        %p = stablehlo.reduce(%each init: %no) applies stablehlo.or across dimensions = [0] : (tensor<20xi1>, tensor<i1>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %end = stablehlo.constant dense<100.0> : tensor<20xf32>
+        %each = stablehlo.compare LT, %v, %end : (tensor<20xf32>, tensor<20xf32>) -> tensor<20xi1>
+        %one = stablehlo.constant dense<1> : tensor<20xi32>
+        %next = stablehlo.add %i, %one : tensor<20xi32>
+        %f = stablehlo.constant dense<0.5> : tensor<20xf32>
+        %w = stablehlo.add %v, %f : tensor<20xf32>
+        %j = stablehlo.select %each, %next, %i : tensor<20xi1>, tensor<20xi32>
+        %u = stablehlo.select %each, %w, %v : tensor<20xi1>, tensor<20xf32>
+        stablehlo.return %j, %u : tensor<20xi32>, tensor<20xf32>
+      }
+    return %r#0, %r#1 : tensor<20xi32>, tensor<20xf32>
+  })");
+  check(R"(func.func @main(%x: tensor<f32>, %all: tensor<200xf32>) -> tensor<200xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:3 = stablehlo.while(%i = %zero, %v = %x, %s = %all) : tensor<i32>, tensor<f32>, tensor<200xf32>
+      cond {
+        %end = stablehlo.constant dense<190> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %f = stablehlo.constant dense<0.9> : tensor<f32>
+        %w = stablehlo.multiply %v, %f : tensor<f32>
+        %u = stablehlo.reshape %w : (tensor<f32>) -> tensor<1xf32>
+        %t = stablehlo.dynamic_update_slice %s, %u, %i : (tensor<200xf32>, tensor<1xf32>, tensor<i32>) -> tensor<200xf32>
+        stablehlo.return %next, %w, %t : tensor<i32>, tensor<f32>, tensor<200xf32>
+      }
+    return %r#2 : tensor<200xf32>
+  })");
+}
+
 TEST(Gpu, CopiesThatTurn) {
   for (const char* of : {"f32", "f16", "i1", "i64", "complex<f32>"}) {
     Check(fmt::format(R"(func.func @main(%a: tensor<6x10x{0}>) -> (tensor<10x6x{0}>, tensor<6x10x{0}>) {{

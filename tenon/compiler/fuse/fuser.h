@@ -131,7 +131,19 @@ class Fuser {
   /// Describes the custom calls of the block, and of those inside, and notes how they want their operands to lie.
   void DescribeCalls(const Block& block);
   Status EmitEvaluate(NodeId id, plan::Seq& out);
+  /// A loop as a kernel, and what has to be done before it. Reads of the body's arguments are those of what is carried.
+  struct NativeLoop {
+    MadeKernel made;
+    std::vector<bool> stacked;  ///< Results that are written place by place into what is carried.
+    plan::Seq before;
+  };
   Result<bool> EmitNativeLoop(NodeId id, plan::Seq& out);
+  /// How many trips a kernel may run of a loop that a device would kill if it took long; 0 where it may run all.
+  int64_t ChunkOf(NodeId id) const;
+  /// `chunk` > 0: at most so many trips, from what is carried to what is carried next.
+  Result<std::optional<NativeLoop>> MakeNativeLoop(NodeId id, int64_t chunk);
+  /// The body of the step, whose trips run chunks; `carried`: by carry.
+  Status EmitChunk(NativeLoop loop, const std::vector<View>& carried, plan::WhileStep& step);
   /// The number of the kernel among the distinct ones.
   uint32_t KernelIndex(kir::Kernel kernel);
   void AddKernelStep(MadeKernel made, const std::vector<View>& views, plan::Seq& out);

@@ -1,6 +1,7 @@
 // While loops that become one kernel: carries in registers, stacked results stored in place trip by trip.
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -107,14 +108,16 @@ std::optional<Ref> EndOfEachPoint(const Program& p, const GraphNode& loop) {
 /// out element by element.
 class LoopMaker {
  public:
-  /// `used`: results that somebody uses, of nodes with several. `each`: EndOfEachPoint, where points end so.
+  /// `used`: results that somebody uses, of nodes with several. `each`: EndOfEachPoint, where points end so. `chunk`:
+  /// as MakeNativeLoop.
   LoopMaker(const Program& p, NodeId id, const MakerEnvironment& env, Dims points, std::optional<Ref> each,
-            const Captures& captures, const std::unordered_set<Ref, RefHasher>& used)
+            int64_t chunk, const Captures& captures, const std::unordered_set<Ref, RefHasher>& used)
       : p_(p),
         loop_(p[id]),
         id_(id),
         points_(std::move(points)),
         each_(each),
+        chunk_(chunk),
         captures_(captures),
         used_(used),
         checks_(env.checks),
@@ -156,13 +159,18 @@ class LoopMaker {
     for (const Carry& c : carries_) {
       const DType type = p_.shape(loop_.in[c.index]).dtype;
       for (int64_t e = 0; e < c.elements; ++e) {
-        std::optional<Scalar> init = tracer_.Trace(loop_.in[c.index], MapOf(c, e));
+        std::optional<Scalar> init = chunk_ > 0 ? ReadCarried(c, e) : tracer_.Trace(loop_.in[c.index], MapOf(c, e));
         if (!init) return std::nullopt;
         AppendParts(b_, type, *init, loop.init);
         loop.types.resize(loop.init.size(), PartType(type));
       }
     }
-    const int64_t trips = KnownTrips(p_, loop_);
+    const size_t counter = loop.types.size();
+    if (chunk_ > 0) {
+      loop.types.push_back(DType::kS64);
+      loop.init.push_back(b_.ConstS64(0));
+    }
+    const int64_t trips = chunk_ > 0 ? -1 : KnownTrips(p_, loop_);
     if (trips >= 0) {
       loop.trip_count = kir::Size::Of(trips);
     } else {
@@ -170,6 +178,10 @@ class LoopMaker {
           each_ ? tracer_.Trace(*each_, here_) : tracer_.Trace(condition.results[0], IndexMap());
       if (!again) return std::nullopt;
       loop.condition = again->re;
+    }
+    if (chunk_ > 0) {
+      const Val more = b_.Compare(kir::kLt, b_.Carried(loop_id_, counter, DType::kS64), b_.ConstS64(chunk_));
+      loop.condition = b_.And(loop.condition, more);
     }
     kir::Stage updates;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
@@ -186,10 +198,11 @@ class LoopMaker {
         AppendParts(b_, p_.shape(loop_.in[c.index]).dtype, *next, loop.next);
       }
     }
+    if (chunk_ > 0) loop.next.push_back(b_.Add(b_.Carried(loop_id_, counter, DType::kS64), b_.ConstS64(1)));
     b_.AddLoop(std::move(loop));
     kir::Stage finals;
     for (const Carry& c : carries_) {
-      if (IsUsed(c.index)) AddFinal(c, finals);
+      if (chunk_ > 0 || IsUsed(c.index)) AddFinal(c, finals);
     }
     if (!finals.stores.empty()) b_.AddStage(std::move(finals));
 
@@ -228,7 +241,7 @@ class LoopMaker {
       for (const Block& block : loop_.blocks) arg_of_[block.args[i]] = i;
     }
     std::vector<NodeId> ends;
-    if (KnownTrips(p_, loop_) < 0) ends.push_back(each_ ? each_->node : loop_.blocks[0].results[0].node);
+    if (chunk_ > 0 || KnownTrips(p_, loop_) < 0) ends.push_back(each_ ? each_->node : loop_.blocks[0].results[0].node);
     const std::vector<bool> seen = SeenOf(p_, id_, captures_, used_, ends).carries;
     size_t next = 0;
     for (size_t i = 0; i < loop_.in.size(); ++i) {
@@ -285,6 +298,20 @@ class LoopMaker {
     if ((c.per_point && !std::equal(map.begin(), own, here_.begin())) || !IsFixed(element)) return true;
     value = Current(c, Flat(c.per_point ? OfOnePoint(shape.dims) : shape.dims, element));
     return true;
+  }
+
+  /// An element of what the loop carries, from where it lies between chunks.
+  Scalar ReadCarried(const Carry& c, int64_t e) {
+    const Shape& shape = p_.shape(loop_.in[c.index]);
+    auto [it, is_new] = carried_in_.emplace(c.index, kir::kNoBuf);
+    if (is_new) {
+      it->second = BufferFor(b_, kir::BufKind::kArg, DenseView(0, shape));
+      tracer_.bound.push_back({BoundBuffer::Kind::kRead, {loop_.blocks[1].args[c.index], 0}});
+    }
+    const auto at = tracer_.AxesOf(MapOf(c, e));
+    Scalar value{b_.Read(it->second, at, 0)};
+    if (c.parts == 2) value.im = b_.Read(it->second, at, 1);
+    return value;
   }
 
   kir::Buf OutBuffer(size_t carry) {
@@ -377,6 +404,8 @@ class LoopMaker {
   NodeId id_;
   Dims points_;
   std::optional<Ref> each_;
+  const int64_t chunk_;
+  std::map<size_t, kir::Buf> carried_in_;
   const Captures& captures_;
   const std::unordered_set<Ref, RefHasher>& used_;
   KernelChecks* checks_;
@@ -392,10 +421,23 @@ class LoopMaker {
 
 }  // namespace
 
-Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
+int64_t Fuser::ChunkOf(NodeId id) const {
+  const GraphNode& node = p_[id];
+  const target::Target& t = *p_.target;
+  const double most_ns = t.device.most_launch_ns * policy::kChunkShare;
+  if (t.kind != target::Kind::kGpu || most_ns <= 0) return 0;
+  int64_t ops = 1;
+  for (const Block& block : node.blocks) ops += CountOps(p_, block, t.limits.loop_nodes);
+  const double trip_ns = static_cast<double>(ops) * policy::kScalarOpLatency / t.clock_ghz;
+  const auto chunk = static_cast<int64_t>(most_ns / trip_ns);
+  const int64_t trips = KnownTrips(p_, node);
+  return trips >= 0 && trips <= chunk ? 0 : std::max(chunk, policy::kLeastChunk);
+}
+
+Result<std::optional<Fuser::NativeLoop>> Fuser::MakeNativeLoop(NodeId id, int64_t chunk) {
   const GraphNode& node = p_[id];
   for (const Block& block : node.blocks) {
-    if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes) return false;
+    if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes) return std::optional<NativeLoop>();
   }
   Status failed;
   std::unordered_map<Ref, View, RefHasher> promised;
@@ -428,7 +470,7 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
     const Dims& points = ways[way];
     const size_t bound_before = bound_.size();
     before.clear();
-    LoopMaker maker(p_, id, env, points, way == 0 ? each : std::nullopt, captures_, used_);
+    LoopMaker maker(p_, id, env, points, way == 0 ? each : std::nullopt, chunk, captures_, used_);
     std::optional<MadeKernel> made = maker.Make();
     if (!failed.ok() || !made) {
       failed = OkStatus();
@@ -437,28 +479,52 @@ Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
     }
     if (points.empty() && RunsInLanes(p_, node, made->kernel)) {
       Unbind(bound_before);
-      return false;
+      return std::optional<NativeLoop>();
     }
-    for (plan::Step& s : before) out.push_back(std::move(s));
-    std::vector<View> views;
-    for (const BoundBuffer& b : made->buffers) {
-      if (b.kind == BoundBuffer::Kind::kRead) {
-        TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
-        views.push_back(view);
-        continue;
-      }
-      const View view = NewTemp(p_.shape(b.value));
-      if (maker.stacked[b.value.result]) {
-        TENON_ASSIGN_OR_RETURN(View init, ViewOf(node.in[b.value.result], out));
-        Copy(init, view, out);
-      }
-      views.push_back(view);
-      Bind(b.value, view);
-    }
-    AddKernelStep(std::move(*made), views, out);
-    return true;
+    return std::optional<NativeLoop>({std::move(*made), std::move(maker.stacked), std::move(before)});
   }
-  return false;
+  return std::optional<NativeLoop>();
+}
+
+Result<bool> Fuser::EmitNativeLoop(NodeId id, plan::Seq& out) {
+  const GraphNode& node = p_[id];
+  TENON_ASSIGN_OR_RETURN(std::optional<NativeLoop> loop, MakeNativeLoop(id, 0));
+  if (!loop) return false;
+  std::ranges::move(loop->before, std::back_inserter(out));
+  std::vector<View> views;
+  for (const BoundBuffer& b : loop->made.buffers) {
+    if (b.kind == BoundBuffer::Kind::kRead) {
+      TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
+      views.push_back(view);
+      continue;
+    }
+    const View view = NewTemp(p_.shape(b.value));
+    if (loop->stacked[b.value.result]) {
+      TENON_ASSIGN_OR_RETURN(View init, ViewOf(node.in[b.value.result], out));
+      Copy(init, view, out);
+    }
+    views.push_back(view);
+    Bind(b.value, view);
+  }
+  AddKernelStep(std::move(loop->made), views, out);
+  return true;
+}
+
+Status Fuser::EmitChunk(NativeLoop loop, const std::vector<View>& carried, plan::WhileStep& step) {
+  std::vector<View> views;
+  for (const BoundBuffer& b : loop.made.buffers) {
+    if (b.kind == BoundBuffer::Kind::kRead) {
+      TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, step.body));
+      views.push_back(std::move(view));
+    } else if (loop.stacked[b.value.result]) {
+      views.push_back(carried[b.value.result]);
+    } else {
+      views.push_back(NewTemp(p_.shape(b.value)));
+      step.carry.push_back({Slot(views.back()), Slot(carried[b.value.result])});
+    }
+  }
+  AddKernelStep(std::move(loop.made), views, step.body);
+  return OkStatus();
 }
 
 }  // namespace tenon::compiler

@@ -308,6 +308,12 @@ inline constexpr double kSerialStepCycles = 3.5;
 inline constexpr double kSharedScatterCycles = 14'000;
 /// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
 inline constexpr double kLoopNodeCycles = 1.75;
+/// Where long launches are killed, a kernel runs so many trips of a loop as take this share of what is allowed, by the
+/// cycles until an operation's result is there, since in one point each waits for the one before: far from the limit
+/// on devices a few times slower than is known, and long beside a launch. But no fewer than so many.
+inline constexpr double kChunkShare = 0.005;
+inline constexpr double kScalarOpLatency = 8;
+inline constexpr int64_t kLeastChunk = 64;
 inline constexpr double kLoopLanes = 8;
 
 /// Nodes that are looked at to find of which indices a place is made: nodes may be shared, and their paths many.

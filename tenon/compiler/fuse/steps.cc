@@ -38,17 +38,22 @@ std::vector<NodeId> WithInner(const Program& p, NodeId id) {
 
 Status Fuser::EmitWhile(NodeId id, Seq& out) {
   const size_t first = out.size();
-  TENON_ASSIGN_OR_RETURN(bool native, EmitNativeLoop(id, out));
-  if (native) {
-    NoteOrigins(WithInner(p_, id), first, out);
-    return OkStatus();
+  std::optional<NativeLoop> chunks;
+  if (const int64_t chunk = ChunkOf(id); chunk > 0) {
+    TENON_ASSIGN_OR_RETURN(chunks, MakeNativeLoop(id, chunk));
+  } else {
+    TENON_ASSIGN_OR_RETURN(const bool native, EmitNativeLoop(id, out));
+    if (native) {
+      NoteOrigins(WithInner(p_, id), first, out);
+      return OkStatus();
+    }
   }
   const GraphNode& node = p_[id];
   const Block& condition = node.blocks[0];
   plan::WhileStep step;
   bool effects = false;
   for (NodeId n : condition.nodes) effects |= p_[n].side_effect;
-  const int64_t trips = KnownTrips(p_, node);
+  const int64_t trips = chunks ? -1 : KnownTrips(p_, node);
   if (!effects) step.trip_count = trips;
   std::vector<bool> kept(node.in.size(), true);
   const Block body = step.trip_count < 0 ? node.blocks[1] : NeededOf(id, kept);
@@ -82,10 +87,16 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
     step.predicate = Slot(own);
     leave();
   }
-  TENON_RETURN_IF_ERROR(TurnMatrices(body, trips, out));
+  if (!chunks) TENON_RETURN_IF_ERROR(TurnMatrices(body, trips, out));
   bind(node.blocks[1]);
-  TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
-  const std::vector<Ref>& results = node.blocks[1].results;
+  std::vector<Ref> results;
+  if (chunks) {
+    std::ranges::move(chunks->before, std::back_inserter(out));
+    TENON_RETURN_IF_ERROR(EmitChunk(*std::move(chunks), carried, step));
+  } else {
+    TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
+    results = node.blocks[1].results;
+  }
   for (size_t i = 0; i < results.size(); ++i) {
     if (!kept[i] || results[i] == Ref{node.blocks[1].args[i], 0}) continue;
     TENON_ASSIGN_OR_RETURN(View next, ViewOf(results[i], step.body));
