@@ -85,6 +85,10 @@ TEST(Gpu, Convolutions) {
   Check(Convolution("2x8x8x6xf32", "3x3x3x10xf32", "2x6x6x10xf32", last, "stride = [1, 1]", 2));
   Check(Convolution("2x8x8x16xf32", "3x3x1x16xf32", "2x6x6x16xf32", last, "stride = [1, 1]", 16));
   Check(Convolution("4x8x8x6xf32", "3x3x6x10xf32", "2x6x6x10xf32", last, "stride = [1, 1]", 1, 2));
+  // And what is done with the result.
+  std::string finished = Convolution("2x9x11x3xf32", "3x3x3x20xf32", "2x9x11x20xf32", last, "pad = [[1, 1], [1, 1]]");
+  finished.replace(finished.find("return %0"), 9, "%1 = stablehlo.tanh %0 : tensor<2x9x11x20xf32>\n    return %1");
+  Check(finished);
 }
 
 std::string Scatter(const std::string& operand, const std::string& indices, const std::string& updates,
@@ -100,6 +104,46 @@ std::string Scatter(const std::string& operand, const std::string& indices, cons
     return %0 : tensor<{0}>
   }})",
                      operand, indices, updates, numbers, of, body);
+}
+
+// What is done with products is done where they are: with other arrays, along some dims or all, with places, with
+// narrow results. What looks at other elements is not.
+TEST(Gpu, ProductsAndWhatIsDoneWithThem) {
+  const auto check = [](const std::string& rows, const std::string& columns, const std::string& of,
+                        const std::string& after, int64_t kernels) {
+    const std::string program = fmt::format(
+        R"(func.func @main(%a: tensor<{0}x24x{2}>, %b: tensor<24x{1}x{2}>, %c: tensor<{1}x{2}>, %d: tensor<{0}x{1}x{2}>) -> tensor<{0}x{1}x{2}> {{
+    %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<{0}x24x{2}>, tensor<24x{1}x{2}>) -> tensor<{0}x{1}x{2}>
+    {3}
+    return %r : tensor<{0}x{1}x{2}>
+  }})",
+        rows, columns, of, after);
+    Check(program);
+    compiler::CompileOptions options;
+    ASSERT_TRUE(CompileFor("gpu:discrete", options).ok());
+    const Result<CompiledProgram> compiled = Compile(program, options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ(plan::Count(compiled->plan).kernel_steps, kernels) << plan::Print(compiled->plan);
+  };
+  const auto in = [](const std::string& type, std::string text) {
+    for (size_t at; (at = text.find('@')) != std::string::npos;) text.replace(at, 1, "tensor<" + type + ">");
+    return text;
+  };
+  for (const char* rows : {"64", "61"}) {
+    const std::string type = fmt::format("{}x256xf32", rows);
+    check(rows, "256", "f32", in(type, R"(%s = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<256xf32>) -> @
+    %q = stablehlo.add %p, %s : @
+    %r = stablehlo.maximum %q, %d : @)"),
+          1);
+  }
+  // Narrow ones are rounded before they are used.
+  check("32", "64", "bf16", in("32x64xbf16", "%r = stablehlo.subtract %p, %d : @"), 1);
+  check("32", "64", "f32", in("32x64xf32", R"(%i = stablehlo.iota dim = 1 : @
+    %r = stablehlo.multiply %p, %i : @)"),
+        1);
+  check("32", "64", "f32", in("32x64xf32", R"(%v = stablehlo.reverse %p, dims = [0] : @
+    %r = stablehlo.multiply %v, %d : @)"),
+        2);
 }
 
 TEST(Gpu, Scatters) {

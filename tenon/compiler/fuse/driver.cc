@@ -14,7 +14,7 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
   if (!problem) return false;
   const Result<drivers::Registry::Choice> first = options_.drivers->Match(*problem);
   if (!first.ok() || first->on_host) {
-    TENON_ASSIGN_OR_RETURN(const bool made, EmitOwnKernel(id, out));
+    TENON_ASSIGN_OR_RETURN(const bool made, EmitOwnKernel(id, finish, finished, out));
     if (made) return true;
   }
   why = first.status();
@@ -67,14 +67,14 @@ Result<bool> Fuser::EmitDriver(NodeId id, plan::Seq& out, Status& why, const Mad
   return true;
 }
 
-Result<bool> Fuser::EmitOwnKernel(NodeId id, plan::Seq& out) {
+Result<bool> Fuser::EmitOwnKernel(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out) {
   // A CPU has drivers for all but convolutions of some types.
   if (p_.target->kind == target::Kind::kCpu && p_[id].op != OpCode::kConvolution) return false;
   switch (p_[id].op) {
     case OpCode::kDot:
-      return EmitProduct(id, out);
+      return EmitProduct(id, finish, finished, out);
     case OpCode::kConvolution:
-      return EmitConvolution(id, out);
+      return EmitConvolution(id, finish, finished, out);
     case OpCode::kSort: {
       TENON_ASSIGN_OR_RETURN(const bool made, EmitRanks(id, out));
       return made ? made : EmitMerges(id, out);

@@ -12,6 +12,7 @@
 #include "tenon/compiler/fuse/fuse.h"
 #include "tenon/compiler/fuse/layouts.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/tile_finish.h"
 
 namespace tenon::compiler {
 
@@ -99,9 +100,14 @@ class Fuser {
   /// emitted.
   Result<bool> EmitFinished(NodeId product, const Cluster& cluster, bool settled, plan::Seq& out);
   /// The node as a kernel where no driver of the target's own takes it; false where there is none.
-  Result<bool> EmitOwnKernel(NodeId id, plan::Seq& out);
-  Result<bool> EmitProduct(NodeId id, plan::Seq& out);
-  Result<bool> EmitConvolution(NodeId id, plan::Seq& out);
+  /// `finish`, `finished`: as EmitDriver, of a kernel that is done inside the node's own.
+  Result<bool> EmitOwnKernel(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
+  Result<bool> EmitProduct(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
+  Result<bool> EmitConvolution(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
+  std::optional<TileFinish> FinishOf(NodeId id, const MadeKernel* finish, int64_t own, int64_t terms) const;
+  /// `views`: of the operands. `cleared`: not all of what is stored surely is.
+  Status AddProductKernel(NodeId id, kir::Kernel kernel, std::vector<View> views, const TileFinish* finish,
+                          bool cleared, plan::Seq& out);
   /// A short sort as a kernel: each element goes to the place that its rank is.
   Result<bool> EmitRanks(NodeId id, plan::Seq& out);
   /// A longer one: short runs by ranks, then runs that merge in pairs.

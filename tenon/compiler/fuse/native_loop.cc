@@ -437,7 +437,8 @@ int64_t Fuser::ChunkOf(NodeId id) const {
 Result<std::optional<Fuser::NativeLoop>> Fuser::MakeNativeLoop(NodeId id, int64_t chunk) {
   const GraphNode& node = p_[id];
   for (const Block& block : node.blocks) {
-    if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes) return std::optional<NativeLoop>();
+    if (CountOps(p_, block, p_.target->limits.loop_nodes) > p_.target->limits.loop_nodes)
+      return std::optional<NativeLoop>();
   }
   Status failed;
   std::unordered_map<Ref, View, RefHasher> promised;

@@ -270,6 +270,9 @@ inline constexpr int64_t kTileVector = 4;
 inline constexpr int64_t kTileLanes = 32;
 /// Points that keep one core of a GPU busy: several for each of its lanes, since they wait for memory in turn.
 inline constexpr int64_t kPointsPerCore = 256;
+/// What is done with a product in its kernel has at most so many operations for all results of a point: beside the
+/// sums themselves, and the drivers' compilers take more than linear time.
+inline constexpr int64_t kMostFinishOps = 512;
 /// Sums of so many terms are worth the lanes of a workgroup where there are few of them.
 inline constexpr int64_t kManyTerms = 256;
 

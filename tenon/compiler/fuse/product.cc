@@ -3,11 +3,14 @@
 #include "tenon/compiler/fuse/product.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "tenon/compiler/fuse/fuser.h"
 #include "tenon/compiler/fuse/legality.h"
 #include "tenon/compiler/fuse/policy.h"
+#include "tenon/compiler/fuse/tile_finish.h"
 #include "tenon/compiler/fuse/tiled.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/combiner.h"
@@ -40,12 +43,18 @@ struct ProductDim {
 /// One loop per dim, an axis at its place in each array.
 class ProductKernel {
  public:
-  ProductKernel(const Program& p, const View& x, const View& y, const View& z) : p_(p) {
+  /// `finish`: what is done with results, instead of storing them in `z`; may be null.
+  ProductKernel(const Program& p, const View& x, const View& y, const View& z, TileFinish* finish)
+      : p_(p), finish_(finish) {
     const View* views[] = {&x, &y, &z};
     for (size_t i = 0; i < 3; ++i) {
-      buf_[i] = BufferFor(b, i < 2 ? kir::BufKind::kArg : kir::BufKind::kOut, *views[i]);
       at_[i].resize(views[i]->dims.size(), kir::AtOffset(kir::Size::Of(0)));
       type_[i] = views[i]->dtype;
+      if (i == 2 && finish != nullptr) {
+        finish->AddBuffers(b);
+      } else {
+        buf_[i] = BufferFor(b, i < 2 ? kir::BufKind::kArg : kir::BufKind::kOut, *views[i]);
+      }
     }
   }
 
@@ -79,6 +88,10 @@ class ProductKernel {
   }
 
   void Store(SumOfProducts::Factor value, SmallVector<kir::Guard, 1> guards) {
+    if (finish_ != nullptr) {
+      value.re = b.Convert(PartType(type_[2]), value.re);
+      return finish_->Add(b, stage_, at_[2], value, guards);
+    }
     kir::Store store;
     store.buf = buf_[2];
     store.at = at_[2];
@@ -101,21 +114,13 @@ class ProductKernel {
 
  private:
   const Program& p_;
+  const TileFinish* finish_;
   kir::Stage stage_;
   kir::DimMask reduced_ = 0;
   kir::Buf buf_[3] = {};
   SmallVector<kir::Axis, 4> at_[3];
   DType type_[3] = {};
 };
-
-MadeKernel Made(const GraphNode& node, NodeId id, kir::Kernel kernel) {
-  MadeKernel made;
-  made.kernel = std::move(kernel);
-  made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]},
-                  {BoundBuffer::Kind::kRead, node.in[1]},
-                  {BoundBuffer::Kind::kWrite, {id, 0}}};
-  return made;
-}
 
 struct DotDims {
   std::vector<ProductDim> batch, rows, columns, summed;  ///< Without those of extent 1.
@@ -174,21 +179,56 @@ bool HasProductKernel(const Program& program, const GraphNode& node) {
   return results >= program.target->cores * policy::kPointsPerCore / 4 || terms < policy::kManyTerms;
 }
 
-Result<bool> Fuser::EmitProduct(NodeId id, plan::Seq& out) {
+/// What is done with the product inside its kernel, whose points compute so many results of sums; nothing where that is
+/// too much for one kernel. A single product has no sum: what is done with it would be rounded together with it.
+std::optional<TileFinish> Fuser::FinishOf(NodeId id, const MadeKernel* finish, int64_t own, int64_t terms) const {
+  if (finish == nullptr || terms < 2) return std::nullopt;
+  std::optional<TileFinish> made = TileFinish::Of(*finish, {id, 0}, p_.shape({id, 0}));
+  if (made && made->ops() * own > policy::kMostFinishOps) made.reset();
+  return made;
+}
+
+Status Fuser::AddProductKernel(NodeId id, kir::Kernel kernel, std::vector<View> views, const TileFinish* finish,
+                               bool cleared, plan::Seq& out) {
+  const GraphNode& node = p_[id];
+  MadeKernel made;
+  made.kernel = std::move(kernel);
+  made.buffers = {{BoundBuffer::Kind::kRead, node.in[0]}, {BoundBuffer::Kind::kRead, node.in[1]}};
+  const std::vector<BoundBuffer> stored =
+      finish != nullptr ? finish->buffers() : std::vector<BoundBuffer>{{BoundBuffer::Kind::kWrite, {id, 0}}};
+  for (const BoundBuffer& b : stored) {
+    made.buffers.push_back(b);
+    if (b.kind == BoundBuffer::Kind::kRead) {
+      TENON_ASSIGN_OR_RETURN(View view, KernelViewOf(b.value, out));
+      views.push_back(std::move(view));
+      continue;
+    }
+    View view = NewTemp(p_.shape(b.value));
+    if (!b.strides.empty()) view.strides = b.strides;
+    if (cleared) Clear(view, out);
+    Bind(b.value, view);
+    views.push_back(std::move(view));
+  }
+  AddOwnKernel(std::move(made), views, out);
+  return OkStatus();
+}
+
+Result<bool> Fuser::EmitProduct(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out) {
   const GraphNode& node = p_[id];
   if (p_.target->kind == target::Kind::kCpu || !HasTypes(p_, node) || NumElements(node.shape().dims) == 0) return false;
   TENON_ASSIGN_OR_RETURN(const View x, KernelViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(const View y, KernelViewOf(node.in[1], out));
-  const View z = NewTemp(node.shape());
+  const View z = DenseView(0, node.shape());
   DotDims dims = DimsOf(p_, node);
   const DType sum = SumTypeOf(node.shape().dtype);
-  ProductKernel k(p_, x, y, z);
 
   const ProductDim row = TakeLast(dims.rows), column = TakeLast(dims.columns);
   const int64_t batch = dims.Count(dims.batch) * dims.Count(dims.rows) * dims.Count(dims.columns);
   const Tile tile = ChooseTile(batch, row.extent, column.extent, *p_.target);
+  std::optional<TileFinish> own_finish =
+      FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), dims.Count(dims.summed));
+  ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);
   TiledDim rows(k.b, row.extent, tile.rows), columns(k.b, column.extent, tile.columns);
-  if (rows.ragged() || columns.ragged()) Clear(z, out);
   // Points beside one another go through the rows, for which the same columns are read again while a cache has them.
   for (const auto* list : {&dims.batch, &dims.columns}) {
     for (const ProductDim& dim : *list) k.AddDim(dim, kir::DimKind::kParallel);
@@ -218,13 +258,13 @@ Result<bool> Fuser::EmitProduct(NodeId id, plan::Seq& out) {
       k.Store(value, std::move(guarded.guard));
     }
   }
-  MadeKernel made = Made(node, id, k.Finish());
-  Bind({id, 0}, z);
-  AddOwnKernel(std::move(made), {x, y, z}, out);
+  TENON_RETURN_IF_ERROR(AddProductKernel(id, k.Finish(), {x, y}, own_finish ? &*own_finish : nullptr,
+                                         rows.ragged() || columns.ragged(), out));
+  if (finished != nullptr) *finished = own_finish.has_value();
   return true;
 }
 
-Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
+Result<bool> Fuser::EmitConvolution(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out) {
   const GraphNode& node = p_[id];
   const auto& a = node.attrs<ConvolutionAttrs>();
   if (!HasTypes(p_, node) || NumElements(node.shape().dims) == 0 ||
@@ -235,10 +275,8 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const Shape& result = node.shape();
   TENON_ASSIGN_OR_RETURN(const View x, KernelViewOf(node.in[0], out));
   TENON_ASSIGN_OR_RETURN(const View y, KernelViewOf(node.in[1], out));
-  const View z = NewTemp(result);
+  const View z = DenseView(0, result);
   const DType sum = SumTypeOf(result.dtype);
-  ProductKernel k(p_, x, y, z);
-
   const size_t spatial = a.input_spatial_dimensions.size();
   // Groups of features, or of batches, whose results are features one behind the other.
   const int64_t groups = a.feature_group_count * a.batch_group_count;
@@ -256,10 +294,12 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
   const int64_t batch = NumElements(result.dims) / (group_out * width);
   const Tile tile =
       features_last ? ChooseTile(batch, width, group_out, *p_.target) : ChooseTile(batch, group_out, width, *p_.target);
+  std::optional<TileFinish> own_finish =
+      FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(),
+               NumElements(weights.dims) / Extent(weights, a.kernel_output_feature_dimension));
+  ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);
   TiledDim features(k.b, group_out, features_last ? tile.columns : tile.rows);
   TiledDim places(k.b, width, features_last ? tile.rows : tile.columns);
-
-  if (features.ragged() || places.ragged()) Clear(z, out);
 
   const auto loop = [&](int64_t extent, kir::DimKind kind) -> std::optional<kir::DimId> {
     if (extent == 1) return std::nullopt;
@@ -344,9 +384,9 @@ Result<bool> Fuser::EmitConvolution(NodeId id, plan::Seq& out) {
       k.Store(sums.Add(k.stage(), k.reduced(), xs[static_cast<size_t>(i)], weight), std::move(guarded.guard));
     }
   }
-  MadeKernel made = Made(node, id, k.Finish());
-  Bind({id, 0}, z);
-  AddOwnKernel(std::move(made), {x, y, z}, out);
+  TENON_RETURN_IF_ERROR(AddProductKernel(id, k.Finish(), {x, y}, own_finish ? &*own_finish : nullptr,
+                                         features.ragged() || places.ragged(), out));
+  if (finished != nullptr) *finished = own_finish.has_value();
   return true;
 }
 
