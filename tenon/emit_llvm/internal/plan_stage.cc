@@ -922,7 +922,7 @@ unsigned VectorsTogether(const Analysis& an, kir::DimId dim, unsigned lanes, isa
     if (!loop->body.empty()) return 1;
     carries += loop->types.size();
     for (const DType type : loop->types) {
-      if (ByteWidth(type) < 4) return 1;
+      if (ScalarLowering::RegisterBytes(type) < 4) return 1;
     }
   }
   std::vector<Val> roots;

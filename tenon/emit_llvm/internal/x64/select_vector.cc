@@ -641,8 +641,14 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       Fail();
       return;
     }
+    // Numbers that were rounded are there as they were before they met in longer registers.
+    const Value* made = Canonical(inst.getOperand(0));
+    while (auto* bits = dyn_cast<llvm::BitCastInst>(made)) made = Canonical(bits->getOperand(0));
+    const auto rounded = rounded_.find(made);
     for (unsigned part = 0; part < to.parts; ++part) {
-      const Reg half = part % 2 == 0 ? x[part / 2] : Half(x[part / 2], 2);
+      const Reg half = rounded != rounded_.end() ? rounded->second[part]
+                       : part % 2 == 0           ? x[part / 2]
+                                                 : Half(x[part / 2], 2);
       // What is read of memory scales the addresses of it.
       RmTo(Result(inst)[part], o, to.len, half, to.part_bytes() * from.bits / to.bits);
     }
@@ -680,16 +686,21 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     }
     return;
   }
-  if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 && to.parts == 1 && from.parts <= 2) {
+  if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 &&
+      (from.parts == 1 || from.parts == 2 * to.parts)) {
     const auto narrow = [&](Reg result, Reg r) { NarrowFloats(result, r, from.len, *inst.getType()); };
     if (from.parts == 1) return narrow(Result(inst)[0], x[0]);
-    const Reg low = New(RegClass::kVec);
-    const Reg high = New(RegClass::kVec);
-    narrow(low, x[0]);
-    narrow(high, x[1]);
-    return JoinHalves(Result(inst)[0], to.len, low, high);
+    Parts apart;
+    for (const Reg part : x) {
+      apart.push_back(New(RegClass::kVec));
+      narrow(apart.back(), part);
+    }
+    for (unsigned part = 0; part < to.parts; ++part)
+      JoinHalves(Result(inst)[part], to.len, apart[2 * part], apart[2 * part + 1]);
+    rounded_[&inst] = apart;
+    return;
   }
-  if (opcode == Instruction::Trunc && from.bits > to.bits && to.parts == 1 && from.parts <= 2) {
+  if (opcode == Instruction::Trunc && from.bits > to.bits && (from.parts == 1 || from.parts == 2 * to.parts)) {
     const auto narrow = [&](Reg r, Reg result) {
       const unsigned code = from.bits == 64   ? (to.bits == 8 ? 0x32 : 0x34)
                             : from.bits == 32 ? (to.bits == 8 ? 0x31 : 0x33)
@@ -703,11 +714,14 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     };
     if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
     if (to.lanes * to.bits >= 256) {
-      const Reg low = New(RegClass::kVec);
-      const Reg high = New(RegClass::kVec);
-      narrow(x[0], low);
-      narrow(x[1], high);
-      return JoinHalves(Result(inst)[0], to.len, low, high);
+      for (unsigned part = 0; part < to.parts; ++part) {
+        const Reg low = New(RegClass::kVec);
+        const Reg high = New(RegClass::kVec);
+        narrow(x[2 * part], low);
+        narrow(x[2 * part + 1], high);
+        JoinHalves(Result(inst)[part], to.len, low, high);
+      }
+      return;
     }
   }
   Fail();
