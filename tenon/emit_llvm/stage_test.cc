@@ -1151,6 +1151,48 @@ TEST_P(Stages, LoopsAroundStages) {
   Expect(b.Finish(), options);
 }
 
+// Places that are limited to those that the trips of a loop count: limits that hold by themselves, and others.
+TEST_P(Stages, CountersOfLoopsNeedNoLimits) {
+  struct Limits {
+    int64_t lo, hi;
+    bool bind;
+  };
+  for (const bool known : {true, false}) {
+    for (const Limits& limits : {Limits{0, 9, false}, Limits{-4, 30, false}, Limits{0, 8, true}, Limits{2, 9, true}}) {
+      KernelBuilder b;
+      const Size trips = known ? Size::Of(10) : Size::Param(b.AddParam());
+      const Buf x = b.AddDense(BufKind::kArg, f32, {40}), y = b.AddDense(BufKind::kOut, f32, {40}),
+                behind = b.AddDense(BufKind::kOut, s64, {1});
+      Loop loop;
+      loop.id = b.NewId();
+      loop.types = {f32, s64};
+      loop.init = {b.ConstF32(0), b.ConstS64(0)};
+      loop.trip_count = trips;
+      const Val sum = b.Carried(loop.id, 0, f32), count = b.Carried(loop.id, 1, s64);
+      const Val at = b.Min(b.Max(count, b.ConstS64(limits.lo)), b.ConstS64(limits.hi));
+      const Val inside = limits.lo < 0 ? b.Max(at, b.ConstS64(0)) : at;
+      loop.next = {b.Add(sum, b.Read(x, {AtStart(inside)})), b.Add(b.ConstS64(1), count)};
+      Stage s;
+      s.stores.push_back(Put(y, {AtStart(inside)}, b.Add(sum, b.Read(x, {AtStart(inside)}))));
+      loop.body.push_back(Step{s});
+      b.AddLoop(loop);
+      Stage last;
+      last.stores.push_back(Put(behind, {AtOffset(Size::Of(0))}, b.Add(count, b.Min(count, b.ConstS64(9)))));
+      b.AddStage(last);
+      const kir::Kernel kernel = b.Finish();
+      for (const int64_t n : {10, 1, 0}) {
+        if (known && n != 10) continue;
+        Expect(kernel, known ? testing::RunOptions{} : testing::RunOptions{.params = {n}});
+      }
+      const Result<std::string> text = EmitLlvmText(kernel, {.isa = GetParam()});
+      ASSERT_TRUE(text.ok()) << text.status().ToString();
+      const std::string body = text->substr(text->find("loop:"), text->find("exit:") - text->find("loop:"));
+      const bool limited = body.find("call i64 @llvm.sm") != std::string::npos;
+      EXPECT_EQ(limited, limits.bind || !known) << *text;
+    }
+  }
+}
+
 // A machine of a few cells: each trip reads what it has just stored, where it stored it and at other places.
 TEST_P(Stages, ScalarsAreReadWhereTheyWereStored) {
   for (const DType type : {s32, s64, f32, DType::kU8, DType::kBF16}) {
