@@ -263,6 +263,33 @@ TEST_P(Stages, EndsOfNarrowRows) {
   }
 }
 
+// Many values that the points of a column share are no reason to run down columns, each element of which brings a line
+// of memory of its own.
+TEST_P(Stages, RowsMeetManyVectors) {
+  KernelBuilder b;
+  const Size rows = Size::Param(b.AddParam()), columns = Size::Param(b.AddParam()), all = Size::Param(b.AddParam());
+  const DimId i = b.AddDim(rows), j = b.AddDim(columns);
+  const auto rows_of = [&](BufKind kind) { return b.AddBuffer(kind, f32, {all}, {Size::Of(1)}); };
+  const Buf x = rows_of(BufKind::kArg), y = rows_of(BufKind::kOut);
+  Axis at = At(j);
+  at.terms.insert(at.terms.begin(), {i, columns});
+  const auto vector = [&] { return b.Read(b.AddBuffer(BufKind::kArg, f32, {columns}, {Size::Of(1)}), {At(j)}); };
+  Val shared = vector();
+  for (int k = 0; k < 40; ++k) shared = b.Add(shared, vector());
+  Val value = b.Add(b.Read(x, {at}), shared);
+  for (int k = 0; k < 8; ++k) value = k % 2 == 0 ? b.Mul(value, vector()) : b.Max(value, vector());
+  Stage s;
+  s.dims = {i, j};
+  s.stores.push_back(Put(y, {at}, value));
+  b.AddStage(s);
+  const kir::Kernel kernel = b.Finish();
+  Expect(kernel, {.params = {37, 53, 37 * 53}});
+  const Result<std::string> text = EmitLlvmText(kernel, {.isa = GetParam()});
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_EQ(text->find("masked.gather"), std::string::npos);
+  EXPECT_EQ(text->find("masked.scatter"), std::string::npos);
+}
+
 TEST_P(Stages, StridedReversedAndBroadcastReads) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
     KernelBuilder b;
