@@ -1490,6 +1490,57 @@ TEST_P(Stages, ShortDimsChangePlaces) {
   }
 }
 
+// Narrow integers made of long ones, and the other way round, a vector of narrow ones at a time.
+TEST_P(Stages, NarrowIntegersBecomeLongInOwnCode) {
+  for (const DType narrow : {DType::kU8, DType::kS8, DType::kS16, DType::kU16}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(75));
+    const Buf x = b.AddDense(BufKind::kArg, narrow, {75}), y = b.AddDense(BufKind::kArg, s64, {75}),
+              longs = b.AddDense(BufKind::kOut, s64, {75}), shorts = b.AddDense(BufKind::kOut, narrow, {75});
+    const Val sum = b.Add(b.Convert(s64, b.Read(x, {At(i)})), b.Read(y, {At(i)}));
+    Stage s;
+    s.dims = {i};
+    s.stores.push_back(Put(longs, {At(i)}, sum));
+    s.stores.push_back(Put(shorts, {At(i)}, b.Add(b.Convert(narrow, sum), b.Read(x, {At(i)}))));
+    b.AddStage(s);
+    const kir::Kernel kernel = b.Finish();
+    Expect(kernel);
+    if (GetParam() != isa::IsaLevel::kAvx512) continue;
+    const auto compiled = CompileKernel(kernel, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "") << kir::Print(kernel);
+  }
+}
+
+TEST_P(Stages, ElementsBeginShortVectorsInOwnCode) {
+  for (const std::string type : {"s32", "s64", "f32", "f64", "u8"}) {
+    std::string text = R"(kernel v1 params 0 outer 0 {
+  dim d0 parallel 5
+  dim d1 parallel 3
+  buffer b0 out T [15] stride [1]
+  buffer b1 arg T [5] stride [1]
+  buffer b2 arg T [3] stride [1]
+  read r0 = b1[d0]
+  %0 = T read r0
+  read r1 = b2[d1]
+  %1 = T read r1
+  %2 = T max %0, %1
+  stage (d0, d1) {
+    store b0[d0*3 + d1] = %2
+  }
+}
+)";
+    for (size_t at; (at = text.find('T')) != std::string::npos;) text.replace(at, 1, type);
+    const Result<kir::Kernel> kernel = kir::Parse(text);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+    Expect(*kernel);
+    if (GetParam() == isa::IsaLevel::kSse4) continue;  // LLVM's makes all of its code.
+    const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "") << text;
+  }
+}
+
 // Every element of rows that are longer than a vector, with rows in lanes.
 TEST_P(Stages, RowsLongerThanVectorsAreTakenApart) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kS32, DType::kS16}) {
