@@ -58,4 +58,6 @@ def programs(jax):
     add('third_derivative_of_a_sum', lambda x, v: jax.jvp(lambda x: hvp(lambda x: jax.nn.logsumexp(x), x, v), (x,), (v,))[1], f32(301), f32(301))
     add('metric_of_a_net', lambda x, *p: jax.vmap(lambda x: (lambda j: j.T @ j)(jax.jacfwd(lambda x: jnp.tanh(x @ p[0]) @ p[1])(x)))(x), points, *p)
     add('symbols_of_a_metric', lambda x: jax.vmap(lambda x: (lambda g, d: .5 * jnp.einsum('ka,abc->kbc', jnp.linalg.inv(g), d + d.transpose(0, 2, 1) - d.transpose(2, 1, 0)))((lambda x: jnp.eye(3) * (1 + x @ x) + jnp.outer(x, x))(x), jax.jacfwd(lambda x: jnp.eye(3) * (1 + x @ x) + jnp.outer(x, x))(x)))(x), f32(41, 3))
+    normed = lambda x, g: (jax.nn.relu((x - x.mean(0)) * lax.rsqrt(x.var(0) + 1e-5) * g) ** 2).mean()
+    add('slopes_of_a_batch_norm_squared', lambda x, g: jax.grad(lambda x, g: sum((d ** 2).mean() for d in jax.grad(normed, (0, 1))(x, g)), (0, 1))(x, g), f32(4000, 384), f32(384))
     return P

@@ -22,4 +22,7 @@ def programs(jax):
     add('largest_over_pairs', lambda x, y: jnp.max(jnp.abs(x[:, None] - y[None])), f32(1501), f32(2003))
     add('mean_of_a_prime', lambda x: jnp.mean(x * x), f32(1000003))
     add('total_variation', lambda x: jnp.abs(x[:, 1:] - x[:, :-1]).sum() + jnp.abs(x[1:] - x[:-1]).sum(), f32(801, 999))
+    # Rows that meet many vectors, some of them sums over parts of long columns.
+    add('rows_scaled_often', lambda x, p, v: (lambda y: jnp.maximum(y * v[8] + v[9], v[10] * v[11]))((jnp.maximum((x + p.sum(0)) * v[0] + v[1], v[2]) * v[3] + v[4]) * v[5] + jnp.minimum(v[6], v[7])), f32(2003, 512), f32(16, 512), f32(12, 512))
+    add('columns_whitened_by_parts', lambda x, p, q, g: jnp.tanh((x - p.sum(0) / 16) * g[0] + g[1]) * (q.sum(0) / 16) * g[2] + g[3] * jnp.maximum(x * g[4] + g[5], g[6] * x), f32(4001, 256), f32(16, 256), f32(16, 256), f32(7, 256))
     return P

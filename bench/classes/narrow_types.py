@@ -29,4 +29,8 @@ def programs(jax):
     add('bf16_embedding_bag_gradient', lambda t, i, w: jax.grad(lambda t: jnp.sum(jnp.tanh((t[i] * w[..., None].astype(jnp.bfloat16)).sum(1).astype(jnp.float32))))(t), bf(503, 29), i32(503, 101, 11), f32(101, 11))
     add('f16_kmeans_distances', lambda x, cc: (lambda d: (d.argmin(1), d.min(1)))((x ** 2).sum(1, keepdims=True) - 2 * x @ cc.T + (cc ** 2).sum(1)), h(1009, 13), h(37, 13))
     add('e4m3_scaled_matmul', lambda x, w: (lambda sx, sw: lax.dot_general((x / sx).astype(jnp.float8_e4m3fn).astype(jnp.bfloat16), (w / sw).astype(jnp.float8_e4m3fn).astype(jnp.bfloat16), (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32) * sx * sw)(jnp.abs(x).max(1, keepdims=True) / 448, jnp.abs(w).max(0, keepdims=True) / 448), f32(53, 131), f32(131, 97))
+    # Loops of points, whose trips wait for each other: several vectors of them go on together.
+    add('f16_logistic_orbits', lambda x, r: lax.fori_loop(0, 50, lambda i, x: r * x * (1 - x), x), np.abs(h(20011)) % np.float16(1), np.float16(3) + np.abs(h(20011)) % np.float16(.9))
+    add('bf16_cube_roots_by_newton', lambda a: lax.fori_loop(0, 12, lambda i, x: x - (x * x * x - a) / (3 * x * x), jnp.ones_like(a)), 1 + np.abs(bf(30011)))
+    add('f16_momentum_steps', lambda x, v: lax.fori_loop(0, 16, lambda i, s: (lambda v: (s[0] + v, v))(np.float16(.9) * s[1] - np.float16(.01) * jnp.tanh(s[0])), (x, v)), h(101, 203), h(101, 203))
     return P

@@ -70,6 +70,17 @@ def programs(jax):
             return new, (s[i], new[(i + 1) % s.shape[0]])
         return lax.scan(step, x, jnp.arange(x.shape[0]) * 7 % x.shape[0])
 
+    def votes_weighed_again(of, weight):
+        def again(i, bins):
+            return jnp.tanh(bins * .1).at[of].add(weight)
+        return lax.fori_loop(0, 12, again, jnp.zeros(24))
+
+    def springs_pull_nodes(x, a, b):
+        def step(i, x):
+            force = jnp.zeros_like(x).at[a].add(x[b] - x[a])
+            return x + .01 * force
+        return lax.fori_loop(0, 20, step, x)
+
     return {
         'rows_scaled': (rows_scaled, [f32(503, 233)]),
         'overlap_add': (overlap_add, [f32(150, 256)]),
@@ -79,5 +90,7 @@ def programs(jax):
         'columns_normalised': (columns_normalised, [f32(60, 100)]),
         'counters': (counters, [below(251, 4096), below(4096, 5000)]),
         'two_halves': (two_halves, [f32(8192)]),
+        'votes_weighed_again': (votes_weighed_again, [below(24, 20000), f32(20000)]),
+        'springs_pull_nodes': (springs_pull_nodes, [f32(500), below(500, 3000), below(500, 3000)]),
         'last_of_each': (last_of_each, [f32(300, 41)]),
     }

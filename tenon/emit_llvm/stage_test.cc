@@ -263,6 +263,33 @@ TEST_P(Stages, EndsOfNarrowRows) {
   }
 }
 
+// Many values that the points of a column share are no reason to run down columns, each element of which brings a line
+// of memory of its own.
+TEST_P(Stages, RowsMeetManyVectors) {
+  KernelBuilder b;
+  const Size rows = Size::Param(b.AddParam()), columns = Size::Param(b.AddParam()), all = Size::Param(b.AddParam());
+  const DimId i = b.AddDim(rows), j = b.AddDim(columns);
+  const auto rows_of = [&](BufKind kind) { return b.AddBuffer(kind, f32, {all}, {Size::Of(1)}); };
+  const Buf x = rows_of(BufKind::kArg), y = rows_of(BufKind::kOut);
+  Axis at = At(j);
+  at.terms.insert(at.terms.begin(), {i, columns});
+  const auto vector = [&] { return b.Read(b.AddBuffer(BufKind::kArg, f32, {columns}, {Size::Of(1)}), {At(j)}); };
+  Val shared = vector();
+  for (int k = 0; k < 40; ++k) shared = b.Add(shared, vector());
+  Val value = b.Add(b.Read(x, {at}), shared);
+  for (int k = 0; k < 8; ++k) value = k % 2 == 0 ? b.Mul(value, vector()) : b.Max(value, vector());
+  Stage s;
+  s.dims = {i, j};
+  s.stores.push_back(Put(y, {at}, value));
+  b.AddStage(s);
+  const kir::Kernel kernel = b.Finish();
+  Expect(kernel, {.params = {37, 53, 37 * 53}});
+  const Result<std::string> text = EmitLlvmText(kernel, {.isa = GetParam()});
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_EQ(text->find("masked.gather"), std::string::npos);
+  EXPECT_EQ(text->find("masked.scatter"), std::string::npos);
+}
+
 TEST_P(Stages, StridedReversedAndBroadcastReads) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kU8}) {
     KernelBuilder b;
@@ -1151,6 +1178,48 @@ TEST_P(Stages, LoopsAroundStages) {
   Expect(b.Finish(), options);
 }
 
+// Places that are limited to those that the trips of a loop count: limits that hold by themselves, and others.
+TEST_P(Stages, CountersOfLoopsNeedNoLimits) {
+  struct Limits {
+    int64_t lo, hi;
+    bool bind;
+  };
+  for (const bool known : {true, false}) {
+    for (const Limits& limits : {Limits{0, 9, false}, Limits{-4, 30, false}, Limits{0, 8, true}, Limits{2, 9, true}}) {
+      KernelBuilder b;
+      const Size trips = known ? Size::Of(10) : Size::Param(b.AddParam());
+      const Buf x = b.AddDense(BufKind::kArg, f32, {40}), y = b.AddDense(BufKind::kOut, f32, {40}),
+                behind = b.AddDense(BufKind::kOut, s64, {1});
+      Loop loop;
+      loop.id = b.NewId();
+      loop.types = {f32, s64};
+      loop.init = {b.ConstF32(0), b.ConstS64(0)};
+      loop.trip_count = trips;
+      const Val sum = b.Carried(loop.id, 0, f32), count = b.Carried(loop.id, 1, s64);
+      const Val at = b.Min(b.Max(count, b.ConstS64(limits.lo)), b.ConstS64(limits.hi));
+      const Val inside = limits.lo < 0 ? b.Max(at, b.ConstS64(0)) : at;
+      loop.next = {b.Add(sum, b.Read(x, {AtStart(inside)})), b.Add(b.ConstS64(1), count)};
+      Stage s;
+      s.stores.push_back(Put(y, {AtStart(inside)}, b.Add(sum, b.Read(x, {AtStart(inside)}))));
+      loop.body.push_back(Step{s});
+      b.AddLoop(loop);
+      Stage last;
+      last.stores.push_back(Put(behind, {AtOffset(Size::Of(0))}, b.Add(count, b.Min(count, b.ConstS64(9)))));
+      b.AddStage(last);
+      const kir::Kernel kernel = b.Finish();
+      for (const int64_t n : {10, 1, 0}) {
+        if (known && n != 10) continue;
+        Expect(kernel, known ? testing::RunOptions{} : testing::RunOptions{.params = {n}});
+      }
+      const Result<std::string> text = EmitLlvmText(kernel, {.isa = GetParam()});
+      ASSERT_TRUE(text.ok()) << text.status().ToString();
+      const std::string body = text->substr(text->find("loop:"), text->find("exit:") - text->find("loop:"));
+      const bool limited = body.find("call i64 @llvm.sm") != std::string::npos;
+      EXPECT_EQ(limited, limits.bind || !known) << *text;
+    }
+  }
+}
+
 // A machine of a few cells: each trip reads what it has just stored, where it stored it and at other places.
 TEST_P(Stages, ScalarsAreReadWhereTheyWereStored) {
   for (const DType type : {s32, s64, f32, DType::kU8, DType::kBF16}) {
@@ -1421,6 +1490,57 @@ TEST_P(Stages, ShortDimsChangePlaces) {
   }
 }
 
+// Narrow integers made of long ones, and the other way round, a vector of narrow ones at a time.
+TEST_P(Stages, NarrowIntegersBecomeLongInOwnCode) {
+  for (const DType narrow : {DType::kU8, DType::kS8, DType::kS16, DType::kU16}) {
+    KernelBuilder b;
+    const DimId i = b.AddDim(Size::Of(75));
+    const Buf x = b.AddDense(BufKind::kArg, narrow, {75}), y = b.AddDense(BufKind::kArg, s64, {75}),
+              longs = b.AddDense(BufKind::kOut, s64, {75}), shorts = b.AddDense(BufKind::kOut, narrow, {75});
+    const Val sum = b.Add(b.Convert(s64, b.Read(x, {At(i)})), b.Read(y, {At(i)}));
+    Stage s;
+    s.dims = {i};
+    s.stores.push_back(Put(longs, {At(i)}, sum));
+    s.stores.push_back(Put(shorts, {At(i)}, b.Add(b.Convert(narrow, sum), b.Read(x, {At(i)}))));
+    b.AddStage(s);
+    const kir::Kernel kernel = b.Finish();
+    Expect(kernel);
+    if (GetParam() != isa::IsaLevel::kAvx512) continue;
+    const auto compiled = CompileKernel(kernel, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "") << kir::Print(kernel);
+  }
+}
+
+TEST_P(Stages, ElementsBeginShortVectorsInOwnCode) {
+  for (const std::string type : {"s32", "s64", "f32", "f64", "u8"}) {
+    std::string text = R"(kernel v1 params 0 outer 0 {
+  dim d0 parallel 5
+  dim d1 parallel 3
+  buffer b0 out T [15] stride [1]
+  buffer b1 arg T [5] stride [1]
+  buffer b2 arg T [3] stride [1]
+  read r0 = b1[d0]
+  %0 = T read r0
+  read r1 = b2[d1]
+  %1 = T read r1
+  %2 = T max %0, %1
+  stage (d0, d1) {
+    store b0[d0*3 + d1] = %2
+  }
+}
+)";
+    for (size_t at; (at = text.find('T')) != std::string::npos;) text.replace(at, 1, type);
+    const Result<kir::Kernel> kernel = kir::Parse(text);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
+    Expect(*kernel);
+    if (GetParam() == isa::IsaLevel::kSse4) continue;  // LLVM's makes all of its code.
+    const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+    EXPECT_EQ((*compiled)->llvm_reason, "") << text;
+  }
+}
+
 // Every element of rows that are longer than a vector, with rows in lanes.
 TEST_P(Stages, RowsLongerThanVectorsAreTakenApart) {
   for (DType type : {f32, DType::kF64, DType::kBF16, DType::kS32, DType::kS16}) {
@@ -1609,8 +1729,8 @@ TEST_P(Stages, LanesTakeElementsOfAShortRowByKeys) {
 
 TEST_P(Stages, ShortLoopsRunFourVectorsAtOnce) {
   // As many points as leave every number of vectors, and part of one, for the last pass; extents known and not.
-  for (const std::string type : {"f32", "f64", "s32", "s64"}) {
-    const bool is_float = type[0] == 'f';
+  for (const std::string type : {"f32", "f64", "s32", "s64", "f16", "bf16"}) {
+    const bool is_float = type[0] != 's';
     for (const int64_t n : {1, 9, 15, 16, 17, 24, 31, 33, 47, 48, 63, 64, 65, 77, 100, 113, 128, 160}) {
       for (const bool known : {false, true}) {
         const std::string p = known ? std::to_string(n) : "p0";
@@ -1627,6 +1747,10 @@ TEST_P(Stages, ShortLoopsRunFourVectorsAtOnce) {
         ASSERT_TRUE(kernel.ok()) << kernel.status().ToString() << text;
         Expect(*kernel, {.params = {n, 5}});
         if (n == 100) Expect(*kernel, {.params = {n, 5}, .indices_per_call = 70});
+        if (GetParam() == isa::IsaLevel::kSse4 || n < 8) continue;  // LLVM's makes all of the code of the one.
+        const auto compiled = CompileKernel(*kernel, {.isa = GetParam()});
+        ASSERT_TRUE(compiled.ok()) << compiled.status().ToString();
+        EXPECT_EQ((*compiled)->llvm_reason, "") << text;
       }
     }
   }

@@ -16,6 +16,9 @@ inline constexpr double kStridedMove = 12;
 inline constexpr double kNarrowLaneMove = 3;
 /// So many times as long where data say which rows: those of one vector have no line in common.
 inline constexpr double kRowsFromData = 2;
+/// Loops down the columns of arrays whose rows are long take so many times as long: each element brings a line of
+/// memory of its own, which is gone when the next column wants it.
+inline constexpr double kFarRows = 4;
 /// Rows of at most so many registers are permuted by keys, not gathered from: of two registers at a time, and then one
 /// of what these give is chosen.
 inline constexpr int kTableRegisters = 8;

@@ -310,6 +310,33 @@ TEST(Recompute, SumsOfColumnsReadWhatDependsOnColumnsAlone) {
   EXPECT_EQ(plan::Count(compiled.plan).kernel_steps, 2);
 }
 
+/// A sum of `n` rows, added to each row of an array that then meets as many more as `vectors`.
+std::string RowsThatMeetVectors(int rows, int n, int vectors) {
+  const std::string whole = fmt::format("tensor<{}x512xf32>", rows);
+  std::string arguments, body, last = "%a";
+  for (int i = 0; i < vectors; ++i) {
+    arguments += fmt::format(", %v{}: tensor<512xf32>", i);
+    body +=
+        fmt::format("    %b{0} = stablehlo.broadcast_in_dim %v{0}, dims = [1] : (tensor<512xf32>) -> {1}\n", i, whole) +
+        fmt::format("    %c{} = stablehlo.{} {}, %b{} : {}\n", i, i % 2 == 0 ? "multiply" : "maximum", last, i, whole);
+    last = fmt::format("%c{}", i);
+  }
+  return fmt::format(R"(
+  func.func @main(%x: {0}, %p: tensor<{1}x512xf32>{2}) -> {0} {{
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<{1}x512xf32>, tensor<f32>) -> tensor<512xf32>
+    %sb = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<512xf32>) -> {0}
+    %a = stablehlo.add %x, %sb : {0}
+{3}    return {4} : {0}
+  }})",
+                     whole, n, arguments, body, last);
+}
+
+TEST(Recompute, NoLoopsDownColumnsForTheSakeOfWhatTheyShare) {
+  EXPECT_EQ(KernelsOf(RowsThatMeetVectors(300, 16, 12)), 2);
+  EXPECT_EQ(KernelsOf(RowsThatMeetVectors(3, 16, 12)), 1);  // Not worth a kernel.
+}
+
 TEST(Recompute, StagesWhoseLanesAreTheCutDimAreCutInWholeVectors) {
   const CompiledProgram compiled = Check(R"(
   func.func @main(%x: tensor<40x2048xf32>, %v: tensor<2048xf32>) -> (tensor<2048xf32>, tensor<2048xf32>) {

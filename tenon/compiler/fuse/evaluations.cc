@@ -191,6 +191,8 @@ std::vector<double> Evaluations::AccessOps(const std::vector<const Moves*>& acce
     const int64_t stride = std::abs(first.Along(lane));
     end = i + 1;
     double ops = by_data || stride > 1 ? policy::kStridedOps : stride == 1 ? read : 0;
+    if (!by_data && kernel_.dims[lane].kind == kir::DimKind::kParallel && policy::IsFar(stride, nest.extents[lane]))
+      ops *= policy::kFarTimes;
     if (!by_data && stride > 1 && stride <= target::kMaxInterleaved) {
       int members = 1;
       for (;

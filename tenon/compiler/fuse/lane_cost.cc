@@ -463,7 +463,9 @@ class Model {
                  parts * std::abs(coef) > target::kMaxInterleaved || (coef < 0 && m.store) || m.at->empty() ||
                  k_.buffers[m.buf].stride.back().baked != 1) {
         const bool rows = by_row_ && by_data && !IsFromShortRow(m, lane);
-        cycles += times * StridedMove(part_bytes, lanes) * (rows ? target::kRowsFromData : 1);
+        const bool far =
+            !by_data && policy::IsFar(std::abs(coef), static_cast<double>(here_[static_cast<size_t>(lane)]));
+        cycles += times * StridedMove(part_bytes, lanes) * (rows ? target::kRowsFromData : far ? policy::kFarTimes : 1);
       } else {
         auto set = std::find_if(sets.begin(), sets.end(), [&](const Set& s) {
           return s.first->buf == m.buf && s.first->store == m.store && s.first->dims == m.dims &&

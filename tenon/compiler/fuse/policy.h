@@ -98,6 +98,12 @@ inline constexpr double kFarByteOps = 3.5 / 10 * kCostLanes;
 inline constexpr double kNearBytes = 1 << 20;
 /// A vector of elements that are no neighbours, loaded one by one.
 inline constexpr double kStridedOps = 12;
+/// So many times as long where each lies in a line of its own, and so many of them that the first lines are gone when
+/// the next vector comes to its elements in them: loops that run down the columns of long arrays.
+inline constexpr double kFarTimes = 4;
+inline constexpr int64_t kFarStride = 16;
+inline constexpr double kFarPoints = 256;
+inline bool IsFar(int64_t stride, double points) { return stride >= kFarStride && points >= kFarPoints; }
 /// So much of that is surely saved where such a read goes: parts of structs are loaded together and shuffled.
 inline constexpr double kApartShare = 0.25;
 /// Rows of so many elements, half a vector full, are worth storing for that alone.

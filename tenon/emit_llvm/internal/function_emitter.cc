@@ -417,12 +417,32 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   Rewind(mark);
 
   if (loop.condition == kir::kNone) {
+    // What counts the trips is the loop's own counter.
+    std::vector<bool> counts;
+    Values others;
+    for (size_t i = 0; i < state.size(); ++i) {
+      counts.push_back(CountsTrips(loop, i));
+      if (!counts[i]) others.push_back(state[i]);
+    }
+    const auto with_count = [&](Value* count) {
+      for (size_t i = 0, other = 0; i < state.size(); ++i) state[i] = counts[i] ? count : others[other++];
+    };
+    Value* const trips = SizeValue(loop.trip_count);
     For(
-        I64(0), SizeValue(loop.trip_count), I64(1), &state, [] {},
-        [&](Value*) {
+        I64(0), trips, I64(1), &others, [] {},
+        [&](Value* trip) {
+          with_count(trip);
+          if (!llvm::isa<llvm::Constant>(trip))
+            counted_[trip] = loop.trip_count.is_param() ? INT64_MAX : loop.trip_count.baked - 1;
           SetResult(carried_, loop.id, {state.begin(), state.end()});
           state = EmitIteration(loop, needed, state);
+          others.clear();
+          for (size_t i = 0; i < state.size(); ++i) {
+            if (!counts[i]) others.push_back(state[i]);
+          }
         });
+    with_count(loop.trip_count.is_param() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, trips, I64(0))
+                                          : I64(std::max<int64_t>(0, loop.trip_count.baked)));
     return leave({state.begin(), state.end()});
   }
   llvm::BasicBlock* from = b_.GetInsertBlock();
@@ -476,6 +496,19 @@ void FunctionEmitter::EmitLoop(const kir::Loop& loop) {
   for (const auto& [v, value] : last) {
     if (!Has(v, 0)) Set(v, 0, value);
   }
+}
+
+bool FunctionEmitter::CountsTrips(const kir::Loop& loop, size_t carry) const {
+  const kir::Node& next = k_.nodes[loop.next[carry]];
+  const auto is_constant = [&](kir::Val v, uint64_t x) {
+    return k_.nodes[v].op == kir::Op::kConst && k_.literals[k_.nodes[v].attr] == x;
+  };
+  const auto is_carry = [&](kir::Val v) {
+    const kir::Node& n = k_.nodes[v];
+    return n.op == kir::Op::kCarried && n.attr == loop.id && n.imm == carry;
+  };
+  return loop.types[carry] == DType::kS64 && is_constant(loop.init[carry], 0) && next.op == kir::Op::kAdd &&
+         ((is_carry(next.in[0]) && is_constant(next.in[1], 1)) || (is_carry(next.in[1]) && is_constant(next.in[0], 1)));
 }
 
 void FunctionEmitter::HoistVectors(const kir::Seq& body) {

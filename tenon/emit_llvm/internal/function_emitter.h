@@ -91,6 +91,8 @@ class FunctionEmitter {
   void EmitSeqInVectors(kir::DimId along, unsigned vectors, const NodeList& needed);
   void EmitSeq(const kir::Seq& seq);
   void EmitLoop(const kir::Loop& loop);
+  /// Whether the carry is the number of the trip, from zero.
+  bool CountsTrips(const kir::Loop& loop, size_t carry) const;
   /// Before a loop: what its stages compute in the lanes of a dim that is a single vector, and that no trip changes.
   void HoistVectors(const kir::Seq& body);
   /// One run of the body; the carries' next values.
@@ -139,6 +141,8 @@ class FunctionEmitter {
   void EmitNode(kir::Val v, unsigned copy);
   /// A quotient by a constant, by products; null where the node is none, or its dividend may be too close to zero.
   Value* QuotientByConstant(kir::Val v, unsigned copy);
+  /// The counter that a node keeps where it is as long as its loop runs; null for others.
+  Value* CounterWithin(kir::Val v, unsigned copy);
   void EmitMath(kir::Val v, llvm::ArrayRef<unsigned> copies);
   /// What the node is computed from: vectors where it is one.
   llvm::SmallVector<Value*, 4> Operands(kir::Val v, unsigned copy);
@@ -485,6 +489,7 @@ class FunctionEmitter {
   void SetResult(ResultMap& map, uint32_t id, std::vector<Value*> values);
   std::vector<std::array<Value*, target::kTableRegisters>> rows_;  ///< Per read: RowOf, or null.
   std::vector<std::array<Value*, 2>> pairs_;  ///< Per read and copy: both components, as loaded, in two vectors.
+  llvm::DenseMap<Value*, int64_t> counted_;   ///< Counters of loops, which start at zero, and their last values.
   std::vector<kir::Magnitude> magnitudes_;    ///< Per node, once somebody asks.
 };
 

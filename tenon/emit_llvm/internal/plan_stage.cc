@@ -480,6 +480,22 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
     (is_inner ? read : read_once).push_back(&an.reads[an.kernel.nodes[n].attr]);
   }
 
+  // Whether loops along v run down the columns of everything that moves along it: another dim has all of that side by
+  // side, in rows of unknown length, whose lines are gone when the next column wants them.
+  auto runs_down_columns = [&](DimId v) {
+    return std::any_of(parallel.begin(), parallel.end(), [&](DimId row) {
+      if (row == v || !an.kernel.dims[row].extent.is_param()) return false;
+      bool any = false;
+      const auto in_rows = [&](const Access& access) {
+        if (AccessCost(an, access, v) == kUniform) return true;
+        any = true;
+        return !ConstStride(access, v) && AccessCost(an, access, row) == kContiguous;
+      };
+      return std::all_of(read.begin(), read.end(), [&](const Access* access) { return in_rows(*access); }) &&
+             std::all_of(stores.begin(), stores.end(), in_rows) && any;
+    });
+  };
+
   auto cost_of = [&](DimId v, unsigned lanes, double registers, const Tiles& tiles) {
     const bool sums_lanes = reduced & Bit(v);
     double cost = registers * 0.25 * an.Cost(inner, Bit(v)) + 1;
@@ -520,7 +536,7 @@ StagePlan PlanStage(const Analysis& an, const kir::Stage& stage, DimMask promote
   Tiles best_tiles;
   auto consider = [&](DimId v, StagePlan::Kind kind, unsigned lanes, double registers = 1, const Tiles& tiles = {}) {
     if (lanes < 2) return;
-    const double cost = cost_of(v, lanes, registers, tiles);
+    const double cost = cost_of(v, lanes, registers, tiles) * (runs_down_columns(v) ? target::kFarRows : 1);
     if (cost < best) {
       best = cost;
       best_tiles = tiles;
@@ -922,7 +938,7 @@ unsigned VectorsTogether(const Analysis& an, kir::DimId dim, unsigned lanes, isa
     if (!loop->body.empty()) return 1;
     carries += loop->types.size();
     for (const DType type : loop->types) {
-      if (ByteWidth(type) < 4) return 1;
+      if (ScalarLowering::RegisterBytes(type) < 4) return 1;
     }
   }
   std::vector<Val> roots;

@@ -334,20 +334,20 @@ void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulat
                                     const std::vector<const kir::Store*>& after, const NodeList& needed,
                                     const NodeList& needed_after) {
   // Rows outside, columns inside, sums of a block of columns in L1: memory is read in its order.
-  int64_t widest = 1;
+  int64_t bytes = 0;  // Of a column's sums.
   for (const Accumulators& acc : accs) {
-    for (Val v : acc.reduce->in)
-      widest = std::max<int64_t>(widest, ScalarLowering::RegisterBytes(TypeOf(v)) * static_cast<int64_t>(acc.values()));
+    for (Val v : acc.reduce->in) bytes += ScalarLowering::RegisterBytes(TypeOf(v));
   }
-  const int64_t in_cache = policy::kColumnBytes / widest / 64 * 64;  // structural: whole vectors of every width
+  const int64_t in_cache = policy::kColumnBytes / bytes / 64 * 64;  // structural: whole vectors of every width
   const int64_t block_columns = std::max(policy::kColumns, in_cache);
   const auto dim = static_cast<DimId>(plan.vector_dim);
   const unsigned lanes = plan.lanes;
   const bool wide = isa_ == isa::IsaLevel::kAvx512;
   for (Accumulators& acc : accs) {
     acc.memory.clear();
+    // One more, so that the sums of a column lie in different sets of the cache.
     for (Val v : acc.reduce->in)
-      acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), block_columns / lanes));
+      acc.memory.push_back(Alloca(low_.RegisterType(TypeOf(v), lanes), block_columns / lanes + 1));
   }
   const auto whole = range_[dim];
   Value* lo = DimLow(dim);

@@ -259,6 +259,21 @@ Value* FunctionEmitter::QuotientByConstant(Val v, unsigned copy) {
                                magnitudes_[node.in[0]].least);
 }
 
+Value* FunctionEmitter::CounterWithin(Val v, unsigned copy) {
+  const kir::Node& node = k_.nodes[v];
+  if ((node.op != Op::kMin && node.op != Op::kMax) || node.type != DType::kS64 || IsVector(v)) return nullptr;
+  for (size_t i = 0; i < 2; ++i) {
+    const kir::Node& limit = k_.nodes[node.in[1 - i]];
+    if (limit.op != Op::kConst) continue;
+    Value* const x = Get(node.in[i], copy);
+    const auto counter = counted_.find(x);
+    if (counter == counted_.end()) continue;
+    const auto bound = static_cast<int64_t>(k_.literals[limit.attr]);
+    if (node.op == Op::kMax ? bound <= 0 : bound >= counter->second) return x;
+  }
+  return nullptr;
+}
+
 void FunctionEmitter::EmitNode(Val v, unsigned copy) {
   const kir::Node& node = k_.nodes[v];
   if (node.op == Op::kRead) {
@@ -275,6 +290,10 @@ void FunctionEmitter::EmitNode(Val v, unsigned copy) {
   if (const llvm::ConstantInt* known = node.op == Op::kSelect ? Decided(node.in[0]) : nullptr) {
     const Val chosen = node.in[known->isZero() ? 2 : 1];
     Set(v, copy, IsVector(v) ? GetLanes(chosen, copy) : Get(chosen, copy));
+    return;
+  }
+  if (Value* counter = CounterWithin(v, copy)) {
+    Set(v, copy, counter);
     return;
   }
   if (Value* quotient = QuotientByConstant(v, copy)) {

@@ -621,11 +621,25 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     for (unsigned part = 0; part < to.parts; ++part) RmTo(Result(inst)[part], o, to.len, x[part], to.part_bytes());
     return;
   }
+  const bool extends = opcode == Instruction::ZExt || opcode == Instruction::SExt;
+  if (extends && from.bits < 32 && to.wide() && from.parts == 1 && to.parts <= 2) {
+    const bool is_signed = opcode == Instruction::SExt;
+    const unsigned bytes = from.lanes * from.bytes();
+    if (to.parts == 1) return RmTo(Result(inst)[0], WidenOp(from.bits, 64, is_signed), to.len, x[0], bytes);
+    // Through 32 bits, halves of which become registers.
+    const Reg ints = New(RegClass::kVec);
+    RmTo(ints, WidenOp(from.bits, 32, is_signed), 2, x[0], bytes);
+    for (unsigned part = 0; part < 2; ++part) {
+      const Reg half = part == 0 ? ints : Half(ints, 2);
+      RmTo(Result(inst)[part], WidenOp(32, 64, is_signed), to.len, half, to.part_bytes() / 2u);
+    }
+    return;
+  }
   const bool doubles = to.bits == 2 * from.bits && (to.parts == 1 || to.parts == 2 * from.parts);
   const bool widens = doubles || (to.bits == 4 * from.bits && from.bits == 8 && to.parts == 1);
   if (widens) {
     Op o{};
-    if (opcode == Instruction::ZExt || opcode == Instruction::SExt) {
+    if (extends) {
       const bool z = opcode == Instruction::ZExt;
       const int base = from.bits == 8 ? (to.bits == 16 ? 0x20 : 0x21) : from.bits == 16 ? 0x23 : 0x25;
       o = op::Evex(2, 1, 0, static_cast<uint8_t>(base + (z ? 0x10 : 0)));
@@ -641,8 +655,14 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
       Fail();
       return;
     }
+    // Numbers that were rounded are there as they were before they met in longer registers.
+    const Value* made = Canonical(inst.getOperand(0));
+    while (auto* bits = dyn_cast<llvm::BitCastInst>(made)) made = Canonical(bits->getOperand(0));
+    const auto rounded = rounded_.find(made);
     for (unsigned part = 0; part < to.parts; ++part) {
-      const Reg half = part % 2 == 0 ? x[part / 2] : Half(x[part / 2], 2);
+      const Reg half = rounded != rounded_.end() ? rounded->second[part]
+                       : part % 2 == 0           ? x[part / 2]
+                                                 : Half(x[part / 2], 2);
       // What is read of memory scales the addresses of it.
       RmTo(Result(inst)[part], o, to.len, half, to.part_bytes() * from.bits / to.bits);
     }
@@ -680,16 +700,21 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
     }
     return;
   }
-  if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 && to.parts == 1 && from.parts <= 2) {
+  if (opcode == Instruction::FPTrunc && from.bits == 32 && to.bits == 16 &&
+      (from.parts == 1 || from.parts == 2 * to.parts)) {
     const auto narrow = [&](Reg result, Reg r) { NarrowFloats(result, r, from.len, *inst.getType()); };
     if (from.parts == 1) return narrow(Result(inst)[0], x[0]);
-    const Reg low = New(RegClass::kVec);
-    const Reg high = New(RegClass::kVec);
-    narrow(low, x[0]);
-    narrow(high, x[1]);
-    return JoinHalves(Result(inst)[0], to.len, low, high);
+    Parts apart;
+    for (const Reg part : x) {
+      apart.push_back(New(RegClass::kVec));
+      narrow(apart.back(), part);
+    }
+    for (unsigned part = 0; part < to.parts; ++part)
+      JoinHalves(Result(inst)[part], to.len, apart[2 * part], apart[2 * part + 1]);
+    rounded_[&inst] = apart;
+    return;
   }
-  if (opcode == Instruction::Trunc && from.bits > to.bits && to.parts == 1 && from.parts <= 2) {
+  if (opcode == Instruction::Trunc && from.bits > to.bits && (from.parts == 1 || from.parts == 2 * to.parts)) {
     const auto narrow = [&](Reg r, Reg result) {
       const unsigned code = from.bits == 64   ? (to.bits == 8 ? 0x32 : 0x34)
                             : from.bits == 32 ? (to.bits == 8 ? 0x31 : 0x33)
@@ -702,12 +727,25 @@ void Selector::VisitVectorCast(const llvm::CastInst& inst, const Shape& from, co
            .rm = result});
     };
     if (from.parts == 1) return narrow(x[0], Result(inst)[0]);
-    if (to.lanes * to.bits >= 256) {
+    if (to.lanes * to.bits == 128) {
       const Reg low = New(RegClass::kVec);
       const Reg high = New(RegClass::kVec);
       narrow(x[0], low);
       narrow(x[1], high);
-      return JoinHalves(Result(inst)[0], to.len, low, high);
+      Shape halves = to;
+      halves.bits = 64;
+      halves.lanes = 2;
+      return RvmTo(Result(inst)[0], op::Evex(1, 1, 1, 0x14), halves, low, high);  // vunpcklpd
+    }
+    if (to.lanes * to.bits >= 256) {
+      for (unsigned part = 0; part < to.parts; ++part) {
+        const Reg low = New(RegClass::kVec);
+        const Reg high = New(RegClass::kVec);
+        narrow(x[2 * part], low);
+        narrow(x[2 * part + 1], high);
+        JoinHalves(Result(inst)[part], to.len, low, high);
+      }
+      return;
     }
   }
   Fail();
@@ -802,6 +840,17 @@ void Selector::VisitInsert(const llvm::InsertElementInst& insert) {
     const Value*& lane = lanes[index->getZExtValue()];
     if (lane == nullptr) lane = one->getOperand(1);
     rest = one->getOperand(0);
+  }
+  // One element, whatever lies behind it.
+  if (s.kind == Shape::Kind::kVector && (!s.is_float || s.bits >= 32) && isa<llvm::UndefValue>(rest) &&
+      lanes[0] != nullptr && std::all_of(lanes.begin() + 1, lanes.end(), [](const Value* v) { return v == nullptr; })) {
+    Reg r = One(lanes[0]);
+    if (!s.is_float) {
+      const Reg moved = New(RegClass::kVec);
+      Add({.op = s.wide() ? op::kVmovqToVec : op::kVmovdToVec, .def = Slot::kReg, .reg = moved, .rm = r});
+      r = moved;
+    }
+    return Alias(insert, Parts(s.parts, r));
   }
   const bool all = std::find(lanes.begin(), lanes.end(), nullptr) == lanes.end();
   if (s.kind != Shape::Kind::kVector || s.bits < 32 || s.part_lanes() * s.bits < 128 || !all) {

@@ -333,6 +333,9 @@ class Selector {
     unsigned bits;  ///< Of the lanes that were compared.
     Parts parts;
   };
+  /// Of floats that were made narrower, the parts of half a register each that those of a register were put together
+  /// of.
+  llvm::DenseMap<const llvm::Value*, Parts> rounded_;
   llvm::DenseMap<Reg, uint64_t> zero_bytes_;  ///< Of vectors that were put together, bytes that are zero.
   llvm::DenseMap<Reg, Joined> joined_;        ///< What masks of several registers of lanes were made of.
 };
