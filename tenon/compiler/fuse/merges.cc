@@ -55,6 +55,14 @@ class MergeMaker {
     return dims;
   }
 
+  /// The key that a payload is as well.
+  std::optional<size_t> KeyThatIs(size_t operand) const {
+    for (size_t i = 0; i < num_keys(); ++i) {
+      if (node_.in[i] == node_.in[operand]) return i;
+    }
+    return std::nullopt;
+  }
+
   /// One kernel: runs `to`, or the sort's `results` where there is no `to`, from the operands where there is no `from`.
   struct Made {
     MadeKernel kernel;
@@ -247,16 +255,6 @@ class MergeMaker {
     }
   }
 
- public:
-  /// The key that a payload is as well.
-  std::optional<size_t> KeyThatIs(size_t operand) const {
-    for (size_t i = 0; i < num_keys(); ++i) {
-      if (node_.in[i] == node_.in[operand]) return i;
-    }
-    return std::nullopt;
-  }
-
- private:
   const Program& p_;
   const GraphNode& node_;
   const SortAttrs& attrs_;
@@ -278,6 +276,7 @@ Result<bool> Fuser::EmitMerges(NodeId id, plan::Seq& out) {
   // A place is one of 32 bits, and a run one more dim, as the side of its pair is.
   if (n > INT32_MAX || static_cast<int64_t>(shape.rank()) + 2 > p_.target->limits.dims) return false;
   if (!FitsKernels(p_, node) || !HasSortKeys(p_, node)) return false;
+  if (std::ranges::any_of(node.out, [&](const Shape& s) { return s.dims != node.shape().dims; })) return false;
   // Keys and places on either side, and what is moved.
   const size_t most_buffers = 2 * attrs.descending.size() + node.in.size() + node.out.size() + 2;
   if (static_cast<int64_t>(most_buffers) > p_.target->limits.buffers) return false;

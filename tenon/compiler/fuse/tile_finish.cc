@@ -172,7 +172,8 @@ std::optional<TileFinish> TileFinish::Of(const MadeKernel& finish, Ref product, 
 void TileFinish::AddBuffers(kir::KernelBuilder& b) {
   for (size_t i = 0; i < k_.buffers.size(); ++i) {
     const kir::Buffer& buffer = k_.buffers[i];
-    if (static_cast<kir::Buf>(i) != product_) to_[i] = b.AddBuffer(buffer.kind, buffer.type, buffer.extent, buffer.stride);
+    if (static_cast<kir::Buf>(i) != product_)
+      to_[i] = b.AddBuffer(buffer.kind, buffer.type, buffer.extent, buffer.stride);
   }
 }
 

@@ -33,7 +33,7 @@ class TileFinish {
   kir::Kernel k_;
   const kir::Stage* stage() const { return &std::get<kir::Stage>(k_.seq[0].is); }
   kir::Buf product_ = kir::kNoBuf;
-  std::vector<int> axis_of_;        ///< By dim of the kernel: the product's axis that it follows, -1 for one of one point.
+  std::vector<int> axis_of_;  ///< By dim of the kernel: the product's axis that it follows, -1 for one of one point.
   std::vector<BoundBuffer> bound_;  ///< Without the product.
   std::vector<kir::Buf> to_;        ///< By buffer of the kernel, where they are in the product's.
   int64_t ops_ = 0;

@@ -60,7 +60,7 @@ class Builder {
         }
         TENON_RETURN_IF_ERROR(AddSegment(commands, ops));
       }
-      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, accelerator_ != nullptr ? There(step) : nullptr);
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<BoundOp> op, accelerator_ != nullptr ? DataLoopOf(step) : nullptr);
       if (op == nullptr) {
         TENON_ASSIGN_OR_RETURN(op, Bound(step, depth));
         if (accelerator_ != nullptr) op = OnHost(step, std::move(op));
@@ -169,7 +169,7 @@ class Builder {
   }
 
   // A loop whose end data decide, when the accelerator takes all of it; null otherwise.
-  Result<std::unique_ptr<BoundOp>> There(const plan::Step& step) const {
+  OpResult DataLoopOf(const plan::Step& step) const {
     const auto* s = std::get_if<plan::WhileStep>(&step.is);
     if (s == nullptr || s->trip_count >= 0) return nullptr;
     DataLoop loop;
