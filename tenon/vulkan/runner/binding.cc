@@ -109,6 +109,7 @@ Status Binding::Lower(std::vector<runtime::Command> commands, std::vector<Node>&
 Status Binding::LowerChoice(runtime::Command choice, std::vector<Node>& nodes) {
   std::vector<Node> inside;
   Choices choices;
+  wants_times_ |= choice.profile != nullptr;
   const size_t branches = choice.branches.size();
   for (size_t i = 0; i < branches; ++i) {
     std::vector<Node> branch;
@@ -117,8 +118,13 @@ Status Binding::LowerChoice(runtime::Command choice, std::vector<Node>& nodes) {
     std::ranges::move(branch, std::back_inserter(inside));
   }
   if (inside.empty()) return OkStatus();
-  TENON_RETURN_IF_ERROR(AddChooser(choice.step, choice.index, choice.is_pred, branches, choices, nodes));
-  std::ranges::move(inside, std::back_inserter(nodes));
+  Node all;
+  all.trips = 1;
+  all.step = choice.step;
+  all.profile = choice.profile;
+  TENON_RETURN_IF_ERROR(AddChooser(choice.step, choice.index, choice.is_pred, branches, choices, all.body));
+  std::ranges::move(inside, std::back_inserter(all.body));
+  nodes.push_back(std::move(all));
   return OkStatus();
 }
 

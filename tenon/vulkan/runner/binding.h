@@ -72,7 +72,7 @@ class Binding final : public runtime::Accelerator {
     int64_t number = 0;
   };
   struct Node {
-    std::shared_ptr<const Pipeline> pipeline;  ///< Null: a loop.
+    std::shared_ptr<const Pipeline> pipeline;  ///< Null: `trips` times `body`.
     uint32_t buffers = 0, params = 0;
     std::array<uint32_t, 3> groups{};
     int64_t sizes = -1;   ///< The first of three cells that say how many groups it has in fact; -1: `groups`.
