@@ -347,6 +347,26 @@ TEST(Gpu, LongLoopsRunInChunks) {
       }
     return %r#2 : tensor<200xf32>
   })");
+  // What is laid out anew before the loop is what it begins with, too.
+  check(R"(func.func @main(%x: tensor<20xf32>) -> (tensor<20xf32>, tensor<i32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %b = stablehlo.reverse %x, dims = [0] : tensor<20xf32>
+    %r:2 = stablehlo.while(%v = %b, %i = %zero) : tensor<20xf32>, tensor<i32>
+      cond {
+        %end = stablehlo.constant dense<300> : tensor<i32>
+        %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %f = stablehlo.constant dense<0.9> : tensor<20xf32>
+        %w = stablehlo.multiply %v, %f : tensor<20xf32>
+        %u = stablehlo.add %w, %b : tensor<20xf32>
+        %t = stablehlo.sine %u : tensor<20xf32>
+        stablehlo.return %t, %next : tensor<20xf32>, tensor<i32>
+      }
+    return %r#0, %r#1 : tensor<20xf32>, tensor<i32>
+  })");
 }
 
 TEST(Gpu, CopiesThatTurn) {

@@ -41,6 +41,8 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   std::optional<NativeLoop> chunks;
   if (const int64_t chunk = ChunkOf(id); chunk > 0) {
     TENON_ASSIGN_OR_RETURN(chunks, MakeNativeLoop(id, chunk));
+    // Whoever looks at the same values from here on finds them where these steps leave them.
+    if (chunks) std::ranges::move(chunks->before, std::back_inserter(out));
   } else {
     TENON_ASSIGN_OR_RETURN(const bool native, EmitNativeLoop(id, out));
     if (native) {
@@ -91,7 +93,6 @@ Status Fuser::EmitWhile(NodeId id, Seq& out) {
   bind(node.blocks[1]);
   std::vector<Ref> results;
   if (chunks) {
-    std::ranges::move(chunks->before, std::back_inserter(out));
     TENON_RETURN_IF_ERROR(EmitChunk(*std::move(chunks), carried, step));
   } else {
     TENON_RETURN_IF_ERROR(EmitBlock(body, step.body));
