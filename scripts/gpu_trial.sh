@@ -54,16 +54,13 @@ fi
 
 mkdir -p "$report"
 plugin=$lib/pjrt_plugin_tenon_vulkan.so
-# A machine of containers has its driver's manifest where no loader looks.
-if ! "$bin/tenon" info -p "$plugin" > "$report/info.txt" 2>&1; then
-  for manifest in /usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json /etc/vulkan/icd.d/nvidia_icd.json /usr/share/vulkan/icd.d/nvidia_icd.json; do
-    [ -f "$manifest" ] || continue
-    VK_DRIVER_FILES=$manifest VK_ICD_FILENAMES=$manifest "$bin/tenon" info -p "$plugin" > "$report/info.txt" 2>&1 || continue
-    export VK_DRIVER_FILES=$manifest VK_ICD_FILENAMES=$manifest
-    break
-  done
-fi
-if ! "$bin/tenon" info -p "$plugin" > "$report/info.txt" 2>&1; then
+# A machine of containers has its driver's manifest where no loader looks; what names none is the loader's own choice.
+found=''
+for manifest in "${VK_DRIVER_FILES:-}" /usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json; do
+  [ -z "$manifest" ] || export VK_DRIVER_FILES=$manifest VK_ICD_FILENAMES=$manifest
+  if "$bin/tenon" info -p "$plugin" > "$report/info.txt" 2>&1; then found=1; break; fi
+done
+if [ -z "$found" ]; then
   cat "$report/info.txt"
   exit 2
 fi

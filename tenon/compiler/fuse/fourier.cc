@@ -60,22 +60,24 @@ Numbers Chirp(int64_t n, bool inverse) {
   return chirp;
 }
 
-/// The transform of so many numbers, a power of two of them.
-void Transform(Numbers& x) {
+/// The transform of numbers, a power of two of them. `roots`: of unity, of a multiple of that order.
+Numbers Transformed(const Numbers& x, const Numbers& roots) {
   const size_t n = x.size();
-  if (n == 1) return;
+  if (n == 1) return x;
   Numbers even, odd;
   for (size_t i = 0; i < n; i += 2) {
     even.push_back(x[i]);
     odd.push_back(x[i + 1]);
   }
-  Transform(even);
-  Transform(odd);
+  even = Transformed(even, roots);
+  odd = Transformed(odd, roots);
+  Numbers y(n);
   for (size_t i = 0; i < n / 2; ++i) {
-    const std::complex<double> turned = Root(static_cast<int64_t>(i), static_cast<int64_t>(n), false) * odd[i];
-    x[i] = even[i] + turned;
-    x[i + n / 2] = even[i] - turned;
+    const std::complex<double> turned = roots[i * (roots.size() / n)] * odd[i];
+    y[i] = even[i] + turned;
+    y[i + n / 2] = even[i] - turned;
   }
+  return y;
 }
 
 /// The elements of a constant.
@@ -108,6 +110,16 @@ View As(View view, const Around& a) {
 }
 
 }  // namespace
+
+/// A kernel of one stage, which writes the last of its buffers; `views`: of all.
+void Fuser::AddPass(kir::KernelBuilder& b, kir::Stage stage, const std::vector<View>& views, plan::Seq& out) {
+  b.AddStage(std::move(stage));
+  MadeKernel made;
+  made.kernel = b.Finish();
+  made.buffers.resize(views.size());
+  made.buffers.back().kind = BoundBuffer::Kind::kWrite;
+  AddOwnKernel(std::move(made), views, out);
+}
 
 View Fuser::ComplexTable(const std::vector<std::complex<double>>& numbers, DType type) {
   const std::string bytes = type == DType::kC64 ? Elements<float>(numbers) : Elements<double>(numbers);
@@ -157,12 +169,7 @@ View Fuser::EmitTimesTable(const View& from, size_t along, const View& table, in
     store.component = 1;
     stage.stores.push_back(std::move(store));
   }
-  b.AddStage(std::move(stage));
-  MadeKernel made;
-  made.kernel = b.Finish();
-  made.buffers.resize(3);
-  made.buffers[2].kind = BoundBuffer::Kind::kWrite;
-  AddOwnKernel(std::move(made), {As(from, source), table, As(to, target)}, out);
+  AddPass(b, std::move(stage), {As(from, source), table, As(to, target)}, out);
   return to;
 }
 
@@ -175,7 +182,7 @@ Result<View> Fuser::EmitChirped(const View& from, size_t along, bool inverse, bo
   for (int64_t j = 0; j < n; ++j)
     window[static_cast<size_t>(j)] = window[static_cast<size_t>((length - j) % length)] =
         std::conj(chirp[static_cast<size_t>(j)]);
-  Transform(window);
+  window = Transformed(window, Roots(length, false));
   const View factors = ComplexTable(chirp, from.dtype);
   View x = EmitTimesTable(from, along, factors, length, 1, false, out);
   TENON_ASSIGN_OR_RETURN(x, EmitTransform(x, along, false, false, out));
@@ -266,12 +273,7 @@ Result<View> Fuser::EmitTransform(const View& from, size_t along, bool inverse, 
       store.component = 1;
       stage.stores.push_back(std::move(store));
     }
-    b.AddStage(std::move(stage));
-    MadeKernel made;
-    made.kernel = b.Finish();
-    made.buffers.resize(3);
-    made.buffers[2].kind = BoundBuffer::Kind::kWrite;
-    AddOwnKernel(std::move(made), {As(x, around), table, As(y, around)}, out);
+    AddPass(b, std::move(stage), {As(x, around), table, As(y, around)}, out);
     x = y;
     left = rest;
     stride *= radix;
@@ -320,12 +322,7 @@ View Fuser::EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out) {
     stage.stores.push_back(store);
     store.component = 1;
   }
-  b.AddStage(std::move(stage));
-  MadeKernel made;
-  made.kernel = b.Finish();
-  made.buffers.resize(2);
-  made.buffers[1].kind = BoundBuffer::Kind::kWrite;
-  AddOwnKernel(std::move(made), {from, to}, out);
+  AddPass(b, std::move(stage), {from, to}, out);
   return to;
 }
 

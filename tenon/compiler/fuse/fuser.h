@@ -117,6 +117,7 @@ class Fuser {
   Result<View> EmitChirped(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
   View EmitTimesTable(const View& from, size_t along, const View& table, int64_t length, double scale, bool real,
                       plan::Seq& out);
+  void AddPass(kir::KernelBuilder& b, kir::Stage stage, const std::vector<View>& views, plan::Seq& out);
   View ComplexTable(const std::vector<std::complex<double>>& numbers, DType type);
   View EmitSpectrum(const View& from, const Shape& shape, plan::Seq& out);
   Result<bool> EmitScan(NodeId id, plan::Seq& out);

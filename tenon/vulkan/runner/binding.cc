@@ -323,9 +323,13 @@ Result<Binding::Instance*> Binding::TakeInstance() {
   auto* words = reinterpret_cast<uint64_t*>(made->frame.host());
   for (size_t i = 0; i < words_.size(); ++i) {
     const Word& w = words_[i];
-    const int64_t inside = w.kind == Word::Kind::kSignal ? CellOffset(0) - kWordBytes : CellOffset(w.number);
-    const bool is_inside = w.kind == Word::Kind::kSignal || w.kind == Word::Kind::kCell;
-    words[i] = is_inside ? made->frame.address() + static_cast<uint64_t>(inside) : static_cast<uint64_t>(w.number);
+    if (w.kind == Word::Kind::kSignal) {
+      words[i] = made->frame.address() + words_.size() * sizeof(uint64_t);
+    } else if (w.kind == Word::Kind::kCell) {
+      words[i] = made->frame.address() + static_cast<uint64_t>(CellOffset(w.number));
+    } else {
+      words[i] = static_cast<uint64_t>(w.number);
+    }
   }
   words[words_.size()] = 0;
   if (cells > 0) std::memcpy(made->frame.host() + CellOffset(0), cells_.data(), cells_.size() * sizeof(int32_t));
