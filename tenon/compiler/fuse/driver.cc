@@ -75,10 +75,8 @@ Result<bool> Fuser::EmitOwnKernel(NodeId id, const MadeKernel* finish, bool* fin
       return EmitProduct(id, finish, finished, out);
     case OpCode::kConvolution:
       return EmitConvolution(id, finish, finished, out);
-    case OpCode::kSort: {
-      TENON_ASSIGN_OR_RETURN(const bool made, EmitRanks(id, out));
-      return made ? made : EmitMerges(id, out);
-    }
+    case OpCode::kSort:
+      return EmitSort(id, out);
     case OpCode::kFft:
       return EmitFourier(id, out);
     default:

@@ -108,10 +108,7 @@ class Fuser {
   /// `views`: of the operands. `cleared`: not all of what is stored surely is.
   Status AddProductKernel(NodeId id, kir::Kernel kernel, std::vector<View> views, const TileFinish* finish,
                           bool cleared, plan::Seq& out);
-  /// A short sort as a kernel: each element goes to the place that its rank is.
-  Result<bool> EmitRanks(NodeId id, plan::Seq& out);
-  /// A longer one: short runs by ranks, then runs that merge in pairs.
-  Result<bool> EmitMerges(NodeId id, plan::Seq& out);
+  Result<bool> EmitSort(NodeId id, plan::Seq& out);
   Result<bool> EmitFourier(NodeId id, plan::Seq& out);
   Result<View> EmitTransform(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
   Result<View> EmitChirped(const View& from, size_t along, bool inverse, bool real, plan::Seq& out);
