@@ -7,6 +7,7 @@
 
 #include "tenon/kir/internal/analysis.h"
 #include "tenon/kir/internal/scalar.h"
+#include "tenon/kir/internal/soft_float.h"
 #include "tenon/kir/math.h"
 
 namespace tenon::kir {
@@ -18,6 +19,8 @@ using Values = SmallVector<uint64_t, 2>;
 DType InType(const Node& node, const std::vector<Node>& nodes) {
   return node.in.empty() ? node.type : nodes[node.in.back()].type;
 }
+
+uint64_t EvaluateMath(MathId id, std::span<const uint64_t> arguments, bool flush);
 
 // All nodes of a graph in order. Its inputs are verified.
 Values EvaluateGraph(const Graph& graph, std::span<const uint64_t> arguments, bool flush) {
@@ -31,7 +34,7 @@ Values EvaluateGraph(const Graph& graph, std::span<const uint64_t> arguments, bo
     } else if (node.op == Op::kConst) {
       value[i] = graph.literals[node.attr];
     } else if (node.op == Op::kMath) {
-      value[i] = EvaluateGraph(MathGraph(node.attr), {in.data(), in.size()}, flush)[0];
+      value[i] = EvaluateMath(node.attr, {in.data(), in.size()}, flush);
     } else {
       value[i] = EvaluateScalar(node, InType(node, graph.nodes), {in.data(), in.size()}, flush);
     }
@@ -39,6 +42,16 @@ Values EvaluateGraph(const Graph& graph, std::span<const uint64_t> arguments, bo
   Values results;
   for (Val r : graph.results) results.push_back(value[r]);
   return results;
+}
+
+uint64_t EvaluateMath(MathId id, std::span<const uint64_t> arguments, bool flush) {
+  const Graph& graph = MathGraph(id);
+  if (flush) return EvaluateGraph(graph, arguments, true)[0];
+  SmallVector<uint64_t, 2> flushed;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    flushed.push_back(internal::FlushBits(graph.arguments[i], arguments[i]));
+  const uint64_t result = EvaluateGraph(graph, {flushed.data(), flushed.size()}, false)[0];
+  return internal::FlushBits(graph.nodes[graph.results[0]].type, result);
 }
 
 class Machine {
@@ -310,7 +323,7 @@ Status Machine::Compute(const Schedule& schedule) {
         SmallVector<uint64_t, 4> in;
         for (Val i : node.in) in.push_back(value_[i]);
         const std::span<const uint64_t> inputs(in.data(), in.size());
-        out = node.op == Op::kMath ? EvaluateGraph(MathGraph(node.attr), inputs, flush_)[0]
+        out = node.op == Op::kMath ? EvaluateMath(node.attr, inputs, flush_)
                                    : EvaluateScalar(node, InType(node, kernel_.nodes), inputs, flush_);
       }
     }

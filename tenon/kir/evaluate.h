@@ -17,8 +17,9 @@ struct BufferRef {
 
 /// Runs a verified kernel the slow, obvious way over all of its points: the judge of every emitter, sharing no code
 /// with any. `buffers`: one per Kernel::buffers entry; kLocal and kSignal ones are made by the evaluator.
-/// `flush_denormals`: subnormal inputs and results of arithmetic count as zero (of the same sign), as the emitted code
-/// runs. Out-of-range accesses and fewer params than num_params are INVALID_ARGUMENT.
+/// `flush_denormals`: subnormal inputs and results of arithmetic count as zero (of the same sign), as code for CPUs
+/// runs; otherwise those of math functions alone, which are made for that. Out-of-range accesses and fewer params than
+/// num_params are INVALID_ARGUMENT.
 Status Evaluate(const Kernel& kernel, std::span<const BufferRef> buffers, std::span<const int64_t> params,
                 bool flush_denormals = true);
 

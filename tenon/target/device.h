@@ -53,6 +53,13 @@ struct DeviceFacts {
   bool atomics64 = false;                     ///< Of integers, in buffers; those of 32 bits are always there.
   std::vector<MatrixUnit> matrix_units;
 
+  // What kernels may ask a driver to keep to, where it may do otherwise by itself: widths of floats, added up (16 +
+  // 32).
+
+  int64_t may_keep_subnormals = 0;
+  int64_t may_keep_nan_and_zeros = 0;
+  int64_t may_round_to_even = 0;
+
   // How it rounds, as found out by trying. Addition, subtraction, multiplication and conversions are always right.
 
   bool fused_f32 = false, fused_f64 = false;  ///< Fused multiply-add with one rounding.

@@ -104,6 +104,9 @@ void ForEachFact(D& d, const F& f) {
   f("device.subgroup_arithmetic", d.subgroup_arithmetic);
   f("device.subgroup_shuffle", d.subgroup_shuffle);
   f("device.atomics64", d.atomics64);
+  f("device.may_keep_subnormals", d.may_keep_subnormals);
+  f("device.may_keep_nan_and_zeros", d.may_keep_nan_and_zeros);
+  f("device.may_round_to_even", d.may_round_to_even);
   f("device.fused_f32", d.fused_f32);
   f("device.fused_f64", d.fused_f64);
   f("device.exact_divide", d.exact_divide);

@@ -88,6 +88,14 @@ bool FindQueueFamily(const InstanceFunctions& f, PhysicalDevice& device) {
   return found;
 }
 
+/// The widths that shaders may name, of those that are offered: some drivers want all of them treated alike, or those
+/// beside 32.
+int64_t Widths(bool f16, bool f32, bool f64, VkShaderFloatControlsIndependence independence) {
+  if (independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL && f16 != f64) f16 = f64 = false;
+  if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE && f16 != f32) f16 = f32 = f64 = false;
+  return (f16 ? 16 : 0) + (f32 ? 32 : 0) + (f64 ? 64 : 0);
+}
+
 PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   PhysicalDevice d;
   d.handle = handle;
@@ -119,6 +127,13 @@ PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   if ((p11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0)
     d.subgroup_operations = p11.subgroupSupportedOperations;
   d.max_allocation_bytes = p11.maxMemoryAllocationSize;
+  d.keeps_subnormals = Widths(p12.shaderDenormPreserveFloat16 == VK_TRUE, p12.shaderDenormPreserveFloat32 == VK_TRUE,
+                              p12.shaderDenormPreserveFloat64 == VK_TRUE, p12.denormBehaviorIndependence);
+  d.rounds_to_even = Widths(p12.shaderRoundingModeRTEFloat16 == VK_TRUE, p12.shaderRoundingModeRTEFloat32 == VK_TRUE,
+                            p12.shaderRoundingModeRTEFloat64 == VK_TRUE, p12.roundingModeIndependence);
+  d.keeps_nan_and_zeros =
+      Widths(p12.shaderSignedZeroInfNanPreserveFloat16 == VK_TRUE, p12.shaderSignedZeroInfNanPreserveFloat32 == VK_TRUE,
+             p12.shaderSignedZeroInfNanPreserveFloat64 == VK_TRUE, VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL);
 
   auto f11 = Typed<VkPhysicalDeviceVulkan11Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
   auto f12 = Typed<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);

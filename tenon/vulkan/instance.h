@@ -31,6 +31,8 @@ struct PhysicalDevice {
   bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
   bool storage8 = false, storage16 = false;
   bool atomics64 = false;
+  /// Widths of floats, added up, for which shaders may ask for IEEE's ways.
+  int64_t keeps_subnormals = 0, keeps_nan_and_zeros = 0, rounds_to_even = 0;
 
   VkPhysicalDeviceMemoryProperties memory{};
   uint32_t queue_family = 0;

@@ -30,10 +30,13 @@ struct Tally {
 void RunOne(vulkan::Device& device, uint64_t seed, const RandomKernelOptions& options, bool baked, Tally& tally) {
   Sample sample = kir::testing::RandomKernel(seed, options);
   Memory wanted = sample.memory;
-  ASSERT_TRUE(kir::Evaluate(sample.kernel, wanted.Refs(), sample.params, false).ok()) << "seed " << seed;
+  Result<target::Target> judged = testing::JudgedTarget(device);
+  ASSERT_TRUE(judged.ok()) << judged.status().ToString();
+  target::Target target = *std::move(judged);
+  ASSERT_TRUE(kir::Evaluate(sample.kernel, wanted.Refs(), sample.params, testing::Flushes(target)).ok())
+      << "seed " << seed;
   const kir::Kernel kernel = baked ? Bake(sample.kernel, sample.params) : sample.kernel;
   ASSERT_TRUE(kir::Verify(kernel).ok()) << "seed " << seed << ": " << kir::Verify(kernel).ToString();
-  target::Target target = testing::JudgedTarget();
   target.device.most_trips = 0;  // these loops are short, whatever parameters say
   target.cores = 0;              // none are too few points to be dealt out as many are
   const bool aligned = testing::LiesAligned(sample.memory);

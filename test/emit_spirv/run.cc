@@ -14,11 +14,20 @@
 
 #include "tenon/kir/builder.h"
 #include "tenon/kir/evaluate.h"
+#include "tenon/vulkan/runner/facts.h"
 
 namespace tenon::emit_spirv::testing {
 
 target::Target JudgedTarget() {
   target::Target target = *target::TargetByName("gpu:software");
+  target.numerics.fused_multiply_add = true;
+  return target;
+}
+
+Result<target::Target> JudgedTarget(vulkan::Device& device) {
+  static const Result<target::DeviceFacts>& facts = *new Result<target::DeviceFacts>(vulkan::Probe(device));
+  if (!facts.ok()) return facts.status();
+  target::Target target = target::GpuTarget(*facts);
   target.numerics.fused_multiply_add = true;
   return target;
 }
@@ -176,7 +185,8 @@ kir::testing::Memory SmallNumbers(const kir::Kernel& k, const std::vector<int64_
 
 Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, const std::vector<int64_t>& params,
                           int64_t most_bytes) {
-  TENON_ASSIGN_OR_RETURN(const Module module, Emit(kernel, JudgedTarget()));
+  TENON_ASSIGN_OR_RETURN(const target::Target target, JudgedTarget(device));
+  TENON_ASSIGN_OR_RETURN(const Module module, Emit(kernel, target));
   const Result<std::string> said = Validate(module.words);
   if (said.ok() && !said->empty()) return Internal(*said);
   int64_t bytes = 0;
@@ -190,11 +200,11 @@ Result<std::string> Judge(vulkan::Device& device, const kir::Kernel& kernel, con
   if (bytes > most_bytes || points > most_bytes) return OutOfRange("too large to be evaluated point by point");
   const kir::testing::Memory first = SmallNumbers(kernel, params);
   kir::testing::Memory wanted = first, got = first;
-  TENON_RETURN_IF_ERROR(kir::Evaluate(kernel, wanted.Refs(), params, false).WithContext("the evaluator"));
+  TENON_RETURN_IF_ERROR(kir::Evaluate(kernel, wanted.Refs(), params, Flushes(target)).WithContext("the evaluator"));
   TENON_RETURN_IF_ERROR(Run(device, module, params, got));
   std::string difference = kir::testing::FirstDifference(kernel, params, got, wanted);
   if (!difference.empty() || !LiesAligned(first)) return difference;
-  TENON_ASSIGN_OR_RETURN(const Module aligned, Emit(kernel, JudgedTarget(), Places::kAligned));
+  TENON_ASSIGN_OR_RETURN(const Module aligned, Emit(kernel, target, Places::kAligned));
   if (!aligned.needs_alignment) return difference;
   const Result<std::string> said_of_it = Validate(aligned.words);
   if (said_of_it.ok() && !said_of_it->empty()) return Internal(*said_of_it);

@@ -417,6 +417,11 @@ Result<Module> KernelEmitter::Run() {
   if (const auto words = static_cast<int64_t>(w_.function_words()); words > policy::kMostWords) {
     return Unimplemented(fmt::format("the kernel takes {} words, at most {} are emitted", words, policy::kMostWords));
   }
+  const target::DeviceFacts& device = target_.device;
+  w_.FloatMode(spv::CapabilityDenormPreserve, spv::ModeDenormPreserve, device.may_keep_subnormals);
+  w_.FloatMode(spv::CapabilitySignedZeroInfNanPreserve, spv::ModeSignedZeroInfNanPreserve,
+               device.may_keep_nan_and_zeros);
+  w_.FloatMode(spv::CapabilityRoundingModeRTE, spv::ModeRoundingModeRTE, device.may_round_to_even);
   module.words = w_.Finish();
   module.needs_alignment = needs_alignment_;
   return module;

@@ -46,6 +46,9 @@ class Scalars {
   Id FromLocal(DType type, Id word);
   Id ToLocal(DType type, Id value);
 
+  /// Zero of the same sign for a subnormal f32 or f64, where the device keeps these.
+  Id Flushed(DType type, Id value);
+
   /// The value of an integer register as a u64, or the low 32 bits of one.
   Id Wide(DType type, Id value);
   Id Low(DType type, Id value);
@@ -100,6 +103,8 @@ class Scalars {
   Id FloatDivide(int bits, Id a, Id b);
   Id FloatSqrt(int bits, Id x);
   Id FloatRemainder(int bits);
+
+  bool KeepsSubnormals(int bits) const { return bits == 64 ? device_.keeps_subnormals_f64 : device_.keeps_subnormals; }
 
   // Shorthand on u32 (or u64 with `64`).
   Id U(uint32_t value) { return w_.C32(value); }

@@ -15,6 +15,10 @@ using Special = F8Format::Special;
 constexpr uint32_t kSign = F8Format::kSign, kRest = F8Format::kRest;
 constexpr uint32_t kF32Infinity = 0x7f800000, kF32Nan = 0x7fc00000;
 
+/// Of f32 and f64.
+constexpr uint64_t SignBit(int bits) { return uint64_t{1} << (bits - 1); }
+constexpr uint64_t LeastNormal(int bits) { return uint64_t{1} << (bits == 64 ? 52 : 23); }
+
 }  // namespace
 
 Id Scalars::FromMemory(DType type, Id memory) {
@@ -188,13 +192,25 @@ Id Scalars::F8Widen(DType type, Id bits) {
   return AsFloat(32, value);
 }
 
+Id Scalars::Flushed(DType type, Id value) {
+  const int bits = RegisterBits(type);
+  if (!IsFloat(type) || !KeepsSubnormals(bits)) return value;
+  const Id word = AsInt(bits, value);
+  const Id sign = Int(bits, Spv::BitwiseAnd, word, w_.CInt(bits, SignBit(bits)));
+  const Id magnitude = Int(bits, Spv::BitwiseAnd, word, w_.CInt(bits, ~SignBit(bits)));
+  const Id is_small = Compare(Spv::ULessThan, magnitude, w_.CInt(bits, LeastNormal(bits)));
+  return AsFloat(bits, Select(w_.Int(bits), is_small, sign, word));
+}
+
 Id Scalars::Convert(DType from, DType to, Id x) {
   if (from == to) return x;
   if (to == DType::kPred) {
     if (IsFloat(from)) {
       const int bits = RegisterBits(from);
-      const Id magnitude = Int(bits, Spv::BitwiseAnd, AsInt(bits, x), w_.CInt(bits, ~(uint64_t{1} << (bits - 1))));
-      return Compare(Spv::INotEqual, magnitude, w_.CInt(bits, 0));
+      const Id magnitude = Int(bits, Spv::BitwiseAnd, AsInt(bits, x), w_.CInt(bits, ~SignBit(bits)));
+      // Where subnormals count as zeros they do here, too.
+      const uint64_t least = KeepsSubnormals(bits) ? 1 : LeastNormal(bits);
+      return Compare(Spv::UGreaterThanEqual, magnitude, w_.CInt(bits, least));
     }
     return Compare(Spv::INotEqual, x, w_.CInt(RegisterBits(from), 0));
   }

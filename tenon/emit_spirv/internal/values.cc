@@ -166,15 +166,22 @@ void KernelEmitter::CountMath(const std::vector<kir::Node>& nodes) {
 
 Id KernelEmitter::Math(uint32_t math, std::span<const Id> args) {
   const kir::Graph& graph = kir::MathGraph(math);
+  const DType result_type = graph.nodes[graph.results[0]].type;
+  // They are made for arithmetic without subnormals.
+  const auto body = [&](std::span<const Id> values) {
+    SmallVector<Id, 2> flushed;
+    for (size_t i = 0; i < values.size(); ++i) flushed.push_back(s_.Flushed(graph.arguments[i], values[i]));
+    return s_.Flushed(result_type, InlineGraph(graph, {flushed.data(), flushed.size()})[0]);
+  };
   const bool alone = math_uses_[math] <= 1 || std::ssize(graph.nodes) <= policy::kInlineNodes;
-  if (alone) return InlineGraph(graph, args)[0];
-  const Id type = s_.RegisterType(graph.nodes[graph.results[0]].type);
+  if (alone) return body(args);
+  const Id type = s_.RegisterType(result_type);
   Id& function = math_functions_[math];
   if (function == 0) {
     std::vector<Id> types, parameters;
     for (DType t : graph.arguments) types.push_back(s_.RegisterType(t));
     const Id id = w_.BeginFunction(type, types, &parameters);
-    const Id result = InlineGraph(graph, parameters)[0];
+    const Id result = body(parameters);
     w_.EndFunction(result);
     function = id;
   }

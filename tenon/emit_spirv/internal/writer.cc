@@ -223,6 +223,15 @@ void Writer::EntryPoint(Id function, const std::string& name, uint32_t group_siz
   interface_.clear();
   Put(entries_, Spv::EntryPoint, words);
   Put(modes_, Spv::ExecutionMode, Words{function, spv::ModeLocalSize, group_size, 1, 1});
+  entry_points_.push_back(function);
+}
+
+void Writer::FloatMode(uint32_t capability, uint32_t mode, int64_t widths) {
+  for (const uint32_t width : {16u, 32u, 64u}) {
+    if ((widths & width) == 0) continue;
+    Capability(capability);
+    for (const Id function : entry_points_) Put(modes_, Spv::ExecutionMode, Words{function, mode, width});
+  }
 }
 
 Words Writer::Finish() {

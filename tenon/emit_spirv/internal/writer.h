@@ -161,6 +161,8 @@ class Writer {
   void EndFunction(Id result);
   /// Says that the function that was ended last is an entry point.
   void EntryPoint(Id function, const std::string& name, uint32_t group_size);
+  /// Has all entry points so far keep to a mode for floats of these widths, added up.
+  void FloatMode(uint32_t capability, uint32_t mode, int64_t widths);
 
   /// Of all functions so far.
   size_t function_words() const { return functions_.size() + function_.body.size() + function_.start.size(); }
@@ -186,6 +188,7 @@ class Writer {
   Words capabilities_, entries_, modes_, decorations_, types_, functions_;
   std::map<Words, Id> known_;
   std::set<Id> interface_;
+  std::vector<Id> entry_points_;
   Function function_;
   std::vector<Function> suspended_;
 };

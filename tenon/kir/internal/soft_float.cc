@@ -195,6 +195,12 @@ uint64_t Encode(DType type, const Real& v, bool flush) {
   return code > MaxCode(f) ? overflow : sign | code;
 }
 
+uint64_t FlushBits(DType type, uint64_t bits) {
+  if (!Flushes(type)) return bits;
+  const uint64_t sign = uint64_t{1} << (DTypeBits(type) - 1);
+  return (bits & ~sign) >> MantissaBits(type) == 0 ? bits & sign : bits;
+}
+
 Real FromInt(int64_t value) {
   const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   return {Real::kFinite, value < 0, 0, magnitude};

@@ -33,6 +33,9 @@ Real Decode(DType type, uint64_t bits, bool flush = false);
 /// order of what it can hold.
 uint64_t Encode(DType type, const Real& value, bool flush = false);
 
+/// `bits`, or zero of the same sign where they are a subnormal of f32 or f64.
+uint64_t FlushBits(DType type, uint64_t bits);
+
 Real FromInt(int64_t value);
 Real FromUint(uint64_t value);
 /// Truncated toward zero and saturated to [lo, hi] (two's complement of the given width and signedness); NaN is 0.

@@ -47,6 +47,9 @@ target::DeviceFacts SaidFacts(const PhysicalDevice& d, bool is_mapped) {
   f.subgroup_shuffle = (d.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   f.atomics64 = d.atomics64;
   f.matrix_units.clear();
+  f.may_keep_subnormals = d.keeps_subnormals;
+  f.may_keep_nan_and_zeros = d.keeps_nan_and_zeros;
+  f.may_round_to_even = d.rounds_to_even;
 
   f.fused_f32 = f.fused_f64 = false;
   f.exact_divide = f.exact_sqrt = f.exact_divide_f64 = f.exact_sqrt_f64 = false;
