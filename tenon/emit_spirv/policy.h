@@ -24,6 +24,8 @@ inline constexpr int64_t kPointsForTogether = 1 << 18;
 
 /// Invocations of a workgroup that works on one point; more where a reduction has more accumulators.
 inline constexpr int64_t kTeam = 64;
+/// Subgroups of a workgroup that sums by matrix units.
+inline constexpr int64_t kMatrixSubgroups = 4;
 /// From so many points of a reduction on, a workgroup shares it; with fewer results than kFewResults earlier.
 inline constexpr int64_t kSharedReduce = 128;
 inline constexpr int64_t kFewResults = 256;

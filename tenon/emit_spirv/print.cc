@@ -149,7 +149,7 @@ class Printer {
     const uint32_t mask = rest_[0];
     if (rest_.size() != ((mask & spv::AccessAligned) != 0 ? 2u : 1u)) return Bad("how memory is accessed");
     std::string names;
-    for (const uint32_t bit : {spv::AccessVolatile, spv::AccessAligned}) {
+    for (const uint32_t bit : {spv::AccessVolatile, spv::AccessAligned, spv::AccessNonPrivatePointer}) {
       if ((mask & bit) != 0) names += (names.empty() ? "" : "|") + NameOf("Access", bit);
     }
     operands_ += " " + names;

@@ -157,6 +157,10 @@ enum class ReduceOrder : uint8_t {
   /// v[l] = combine(v[l],
   /// v[l+L/2]), down to one, and the result is combine(init, v[0]).
   kLanes,
+  /// A sum of products whose terms may meet, and be rounded, as the target's matrix units do it; kSequential where
+  /// there are none. Two values are reduced: the factors. The combiner of (sum, unused, x, y) is (sum + x * y, unused)
+  /// and init is zero.
+  kMatrix,
 };
 
 /// Reduces n values together; the combiner has 2n arguments (n accumulators, then n elements) and n results. The result

@@ -510,6 +510,8 @@ class Parser {
     TENON_RETURN_IF_ERROR(DimSet(&r->dims));
     if (Eat("lanes")) {
       r->order = ReduceOrder::kLanes;
+    } else if (Eat("matrix")) {
+      r->order = ReduceOrder::kMatrix;
     } else {
       TENON_RETURN_IF_ERROR(Expect("sequential"));
     }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kCmpNames[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 constexpr std::string_view kDimKindNames[] = {"parallel", "reduce", "serial"};
+constexpr std::string_view kReduceOrderNames[] = {"sequential", "lanes", "matrix"};
 constexpr std::string_view kBufKindNames[] = {"arg", "out", "const", "local", "tile", "signal"};
 
 // Whether the literals are those of the const nodes in order of first use, so that the table need not be spelt out.
@@ -232,7 +233,7 @@ class Printer {
     indent_ += 2;
     for (const Reduce& r : s.reduces) {
       Line("reduce #{} over {} {} g{} in ({}) init ({}){}", r.id, Dims(r.dims),
-           r.order == ReduceOrder::kLanes ? "lanes" : "sequential", r.combiner, List(r.in), List(r.init),
+           kReduceOrderNames[static_cast<size_t>(r.order)], r.combiner, List(r.in), List(r.init),
            r.identity.empty() ? "" : fmt::format(" identity ({})", List(r.identity)));
     }
     for (const Store& st : s.stores) {

@@ -159,12 +159,14 @@ class Verifier {
     // structural: results are numbered in a byte, with a bit to spare
     if (r.in.empty() || r.in.size() > 128) return Bad("{}: reduces 1 to 128 values, got {}", what, r.in.size());
     if (r.init.size() != r.in.size()) return Bad("{}: {} values but {} inits", what, r.in.size(), r.init.size());
-    if (r.order > ReduceOrder::kLanes) return Bad("{}: order {} does not exist", what, static_cast<int>(r.order));
+    if (r.order > ReduceOrder::kMatrix) return Bad("{}: order {} does not exist", what, static_cast<int>(r.order));
     const bool lanes = r.order == ReduceOrder::kLanes;
     if (!(r.identity.empty() && !lanes) && r.identity.size() != r.in.size()) {
       return Bad("{}: {} values but {} identities", what, r.in.size(), r.identity.size());
     }
     if (r.combiner >= k_.graphs.size()) return Bad("{}: graph g{} does not exist", what, r.combiner);
+    if (r.order == ReduceOrder::kMatrix && r.in.size() != 2)
+      return Bad("{}: a matrix reduce has 2 factors, got {}", what, r.in.size());
     return OkStatus();
   }
 

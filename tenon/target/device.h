@@ -3,6 +3,7 @@
 /// What a GPU offers to kernels and how its arithmetic behaves, as plain data. A device is asked once, when it is
 /// opened (GpuTarget makes the target of the answers); named devices (GpuFacts) let compilers be tested without one.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -25,6 +26,12 @@ struct MemorySpace {
 struct MatrixUnit {
   int64_t m = 0, n = 0, k = 0;
   DType in = DType::kInvalid, out = DType::kInvalid;
+  /// Terms of each sum that a workgroup takes at a time.
+  int64_t Depth() const { return std::max<int64_t>(32, k); }
+  /// Bytes that a workgroup shares for a tile of sums: its factors, and the sums themselves.
+  int64_t TileBytes(int64_t rows, int64_t columns) const {
+    return (rows + columns) * Depth() * ByteWidth(in) + rows * columns * ByteWidth(out);
+  }
   friend bool operator==(const MatrixUnit&, const MatrixUnit&) = default;
 };
 
@@ -70,6 +77,9 @@ struct DeviceFacts {
   bool keeps_subnormals_f64 = false;
   bool keeps_subnormals_f16 = false;  ///< Also when f32 is converted to f16 and back.
   bool keeps_nan_and_zeros = false;   ///< NaN, infinities and the sign of zero survive as IEEE has them.
+
+  /// Whether a load may happen in spite of a branch around it: its address must be right whether it is taken or not.
+  bool loads_beside_branches = false;
 
   /// Rounds of all loops of one invocation together, beyond which a driver leaves them without a word; 0: any number.
   int64_t most_trips = 65535;

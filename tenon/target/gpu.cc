@@ -78,9 +78,7 @@ DeviceFacts Discrete() {
   f.local_bytes = 48 * kKib;
   f.argument_bytes = 256;
   HaveAllTypes(f);
-  f.matrix_units = {{16, 16, 16, DType::kF16, DType::kF32},
-                    {16, 16, 16, DType::kBF16, DType::kF32},
-                    {16, 16, 32, DType::kS8, DType::kS32}};
+  f.matrix_units = {{16, 16, 16, DType::kF16, DType::kF32}, {16, 16, 32, DType::kS8, DType::kS32}};
   f.fused_f32 = f.fused_f64 = true;
   f.most_trips = 0;
   f.exact_divide_f64 = f.exact_sqrt_f64 = true;
@@ -135,6 +133,12 @@ Result<DeviceFacts> GpuFacts(std::string_view name) {
     if (facts.name == name) return facts;
   }
   return InvalidArgument(fmt::format("no GPU '{}', wanted least, software, integrated or discrete", name));
+}
+
+const MatrixUnit* FindMatrixUnit(const DeviceFacts& facts, DType in, DType out) {
+  const auto found =
+      std::ranges::find_if(facts.matrix_units, [&](const MatrixUnit& u) { return u.in == in && u.out == out; });
+  return found == facts.matrix_units.end() ? nullptr : &*found;
 }
 
 Target GpuTarget(const DeviceFacts& facts) {

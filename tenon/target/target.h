@@ -190,6 +190,9 @@ Target GpuTarget(const DeviceFacts& facts);
 /// CPU's cores), "integrated" or "discrete". INVALID_ARGUMENT naming these for any other name.
 Result<DeviceFacts> GpuFacts(std::string_view name);
 
+/// The device's unit for products of `in` that are summed in `out`; null: there is none.
+const MatrixUnit* FindMatrixUnit(const DeviceFacts& facts, DType in, DType out);
+
 /// CpuTarget("avx512"), for whoever does not say what he compiles for. Lives for the process.
 const std::shared_ptr<const Target>& StandardTarget();
 

@@ -117,6 +117,7 @@ void ForEachFact(D& d, const F& f) {
   f("device.keeps_subnormals_f64", d.keeps_subnormals_f64);
   f("device.keeps_subnormals_f16", d.keeps_subnormals_f16);
   f("device.keeps_nan_and_zeros", d.keeps_nan_and_zeros);
+  f("device.loads_beside_branches", d.loads_beside_branches);
   f("device.most_trips", d.most_trips);
   f("device.most_buffer_bytes", d.most_buffer_bytes);
   f("device.most_allocation_bytes", d.most_allocation_bytes);

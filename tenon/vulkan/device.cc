@@ -82,6 +82,15 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
   f12.bufferDeviceAddress = VK_TRUE;
   f12.timelineSemaphore = VK_TRUE;
   f12.hostQueryReset = h12.hostQueryReset;
+  if (info.type == VK_PHYSICAL_DEVICE_TYPE_CPU && !setup.matrix_units_of_software) self->info_.matrix_products.clear();
+  MatrixFeatures matrices;
+  if (!info.matrix_products.empty()) {
+    matrices.products = VK_TRUE;
+    f12.pNext = &matrices;
+    f12.shaderFloat16 = h12.shaderFloat16;
+    f12.shaderInt8 = h12.shaderInt8;
+    f12.vulkanMemoryModel = h12.vulkanMemoryModel;
+  }
 
   // Transfers have a queue of their own where there is one: of a family that does nothing else, or a second one.
   const std::array<float, 2> priorities = {1, 1};
@@ -100,6 +109,8 @@ Result<std::shared_ptr<Device>> Device::Open(std::shared_ptr<const Instance> ins
   create.pNext = &want;
   create.queueCreateInfoCount = own_family ? 2 : 1;
   create.pQueueCreateInfos = queues.data();
+  create.enabledExtensionCount = info.matrix_products.empty() ? 0 : 1;
+  create.ppEnabledExtensionNames = &kMatrixExtension;
   TENON_VK_RETURN_IF_ERROR(f.CreateDevice(info.handle, &create, nullptr, &self->device_),
                            fmt::format("opening Vulkan device {} ({})", index, info.name));
   TENON_ASSIGN_OR_RETURN(self->functions_, LoadDevice(f, self->device_));

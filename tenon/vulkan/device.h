@@ -71,6 +71,8 @@ class Device {
     std::function<int64_t()> left_bytes;
     /// Takes the host's reach of the device's memory away, so that everything is staged: for tests.
     bool never_map = false;
+    /// Lets kernels use the matrix units that drivers without a GPU imitate, slowly: for tests.
+    bool matrix_units_of_software = false;
   };
   /// Opens instance->devices()[index]. FAILED_PRECONDITION, with the reason, for one that is unfit.
   static Result<std::shared_ptr<Device>> Open(std::shared_ptr<const Instance> instance, size_t index,

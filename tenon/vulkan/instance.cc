@@ -147,6 +147,7 @@ PhysicalDevice Describe(const InstanceFunctions& f, VkPhysicalDevice handle) {
   d.int8 = f12.shaderInt8 == VK_TRUE;
   d.atomics64 = f12.shaderBufferInt64Atomics == VK_TRUE;
   d.float16 = f12.shaderFloat16 == VK_TRUE;
+  d.memory_model = f12.vulkanMemoryModel == VK_TRUE;
   d.storage8 = f12.storageBuffer8BitAccess == VK_TRUE;
   d.storage16 = f11.storageBuffer16BitAccess == VK_TRUE;
   f.GetPhysicalDeviceMemoryProperties(handle, &d.memory);
@@ -240,7 +241,13 @@ Result<std::shared_ptr<const Instance>> Instance::Create() {
   std::vector<VkPhysicalDevice> handles(count);
   TENON_VK_RETURN_IF_ERROR(f.EnumeratePhysicalDevices(instance->instance_, &count, handles.data()),
                            "asking for Vulkan's devices");
-  for (VkPhysicalDevice handle : handles) instance->devices_.push_back(Describe(f, handle));
+  for (VkPhysicalDevice handle : handles) {
+    PhysicalDevice& d = instance->devices_.emplace_back(Describe(f, handle));
+    if (d.unfit.empty() && d.memory_model) {
+      d.matrix_products =
+          MatrixProductsOf(f, global->GetInstanceProcAddr, instance->instance_, handle, d.float16, d.int8);
+    }
+  }
   return std::shared_ptr<const Instance>(std::move(instance));
 }
 

@@ -8,6 +8,7 @@
 
 #include "tenon/base/status.h"
 #include "tenon/vulkan/api.h"
+#include "tenon/vulkan/matrix_units.h"
 
 namespace tenon::vulkan {
 
@@ -31,6 +32,8 @@ struct PhysicalDevice {
   bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
   bool storage8 = false, storage16 = false;
   bool atomics64 = false;
+  bool memory_model = false;  ///< Vulkan's own, without which there are no matrix products.
+  std::vector<MatrixProduct> matrix_products;
   /// Widths of floats, added up, for which shaders may ask for IEEE's ways.
   int64_t keeps_subnormals = 0, keeps_nan_and_zeros = 0, rounds_to_even = 0;
 

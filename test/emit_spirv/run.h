@@ -22,9 +22,6 @@ target::Target JudgedTarget();
 /// The same of a device, as it was found to round; of one device per process.
 Result<target::Target> JudgedTarget(vulkan::Device& device);
 
-/// What the evaluator makes of subnormals where kernels run as for that target.
-inline bool Flushes(const target::Target& target) { return !target.device.keeps_subnormals; }
-
 /// What spirv-val says of a module: empty when it has no complaint. NOT_FOUND when there is no such program.
 Result<std::string> Validate(std::span<const uint32_t> words);
 

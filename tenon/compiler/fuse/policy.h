@@ -274,6 +274,9 @@ inline constexpr int64_t kTileOwn = 8;
 /// Neighbours that a point reads at once, and points side by side that read one row: runs that move at once.
 inline constexpr int64_t kTileVector = 4;
 inline constexpr int64_t kTileLanes = 32;
+/// Results of a workgroup's tile along each dim at most where matrix units make them: each factor is read that many
+/// times less often than it is used.
+inline constexpr int64_t kMatrixTile = 64;
 /// Points that keep one core of a GPU busy: several for each of its lanes, since they wait for memory in turn.
 inline constexpr int64_t kPointsPerCore = 256;
 /// What is done with a product in its kernel has at most so many operations for all results of a point: beside the

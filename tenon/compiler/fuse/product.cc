@@ -104,6 +104,12 @@ class ProductKernel {
     stage_.stores.push_back(std::move(store));
   }
 
+  /// What was added so far is the launch's: a workgroup has one point of it, and those of what is added from here on.
+  void BeginTile() {
+    b.kernel().outer = static_cast<uint8_t>(b.kernel().dims.size());
+    stage_.dims.clear();
+  }
+
   kir::Stage& stage() { return stage_; }
   kir::DimMask reduced() const { return reduced_; }
   bool fused() const { return p_.target->numerics.fused_multiply_add; }
@@ -179,6 +185,11 @@ bool HasProductKernel(const Program& program, const GraphNode& node) {
   return results >= program.target->cores * policy::kPointsPerCore / 4 || terms < policy::kManyTerms;
 }
 
+/// The target's unit for products of what these arrays hold; null: there is none.
+const target::MatrixUnit* Fuser::MatrixUnitFor(const View& x, const View& y, DType sum) const {
+  return x.dtype == y.dtype ? target::FindMatrixUnit(p_.target->device, x.dtype, sum) : nullptr;
+}
+
 /// What is done with the product inside its kernel, whose points compute so many results of sums; nothing where that is
 /// too much for one kernel. A single product has no sum: what is done with it would be rounded together with it.
 std::optional<TileFinish> Fuser::FinishOf(NodeId id, const MadeKernel* finish, int64_t own, int64_t terms) const {
@@ -224,7 +235,11 @@ Result<bool> Fuser::EmitProduct(NodeId id, const MadeKernel* finish, bool* finis
 
   const ProductDim row = TakeLast(dims.rows), column = TakeLast(dims.columns);
   const int64_t batch = dims.Count(dims.batch) * dims.Count(dims.rows) * dims.Count(dims.columns);
-  const Tile tile = ChooseTile(batch, row.extent, column.extent, *p_.target);
+  const target::MatrixUnit* const unit = MatrixUnitFor(x, y, sum);
+  const std::optional<Tile> by_unit =
+      unit == nullptr ? std::nullopt
+                      : MatrixTile(*unit, row.extent, column.extent, dims.Count(dims.summed), *p_.target);
+  const Tile tile = by_unit.value_or(ChooseTile(batch, row.extent, column.extent, *p_.target));
   std::optional<TileFinish> own_finish =
       FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), dims.Count(dims.summed));
   ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);
@@ -236,6 +251,8 @@ Result<bool> Fuser::EmitProduct(NodeId id, const MadeKernel* finish, bool* finis
   columns.AddSpans(k.stage());
   for (const ProductDim& dim : dims.rows) k.AddDim(dim, kir::DimKind::kParallel);
   rows.AddSpans(k.stage());
+  if (by_unit) k.BeginTile();
+  rows.AddLanes(k.stage());
   columns.AddLanes(k.stage());
   for (const ProductDim& dim : dims.summed) k.AddDim(dim, kir::DimKind::kReduce);
 
@@ -244,7 +261,7 @@ Result<bool> Fuser::EmitProduct(NodeId id, const MadeKernel* finish, bool* finis
     if (column.place[1] >= 0) k.At(1, column.place[1]) = columns.At(j);
     ys.push_back(k.Read(1, sum));
   }
-  SumOfProducts sums(k.b, sum, k.fused());
+  SumOfProducts sums(k.b, sum, k.fused(), by_unit.has_value());
   for (int64_t i = 0; i < rows.own(); ++i) {
     if (row.place[0] >= 0) k.At(0, row.place[0]) = rows.At(i);
     const SumOfProducts::Factor a = k.Read(0, sum);
@@ -292,11 +309,13 @@ Result<bool> Fuser::EmitConvolution(NodeId id, const MadeKernel* finish, bool* f
   const int64_t width = wide < spatial ? Extent(result, a.output_spatial_dimensions[wide]) : 1;
   const bool features_last = wide == spatial || a.output_feature_dimension > a.output_spatial_dimensions[wide];
   const int64_t batch = NumElements(result.dims) / (group_out * width);
-  const Tile tile =
-      features_last ? ChooseTile(batch, width, group_out, *p_.target) : ChooseTile(batch, group_out, width, *p_.target);
-  std::optional<TileFinish> own_finish =
-      FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(),
-               NumElements(weights.dims) / Extent(weights, a.kernel_output_feature_dimension));
+  const int64_t terms = NumElements(weights.dims) / Extent(weights, a.kernel_output_feature_dimension);
+  const int64_t tile_rows = features_last ? width : group_out, tile_columns = features_last ? group_out : width;
+  const target::MatrixUnit* const unit = MatrixUnitFor(x, y, sum);
+  const std::optional<Tile> by_unit =
+      unit == nullptr ? std::nullopt : MatrixTile(*unit, tile_rows, tile_columns, terms, *p_.target);
+  const Tile tile = by_unit.value_or(ChooseTile(batch, tile_rows, tile_columns, *p_.target));
+  std::optional<TileFinish> own_finish = FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), terms);
   ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);
   TiledDim features(k.b, group_out, features_last ? tile.columns : tile.rows);
   TiledDim places(k.b, width, features_last ? tile.rows : tile.columns);
@@ -317,6 +336,8 @@ Result<bool> Fuser::EmitConvolution(NodeId id, const MadeKernel* finish, bool* f
   }
   places.AddSpans(k.stage());
   if (features_last) features.AddSpans(k.stage());
+  if (by_unit) k.BeginTile();
+  (features_last ? places : features).AddLanes(k.stage());
   (features_last ? features : places).AddLanes(k.stage());
   for (size_t s = 0; s < spatial; ++s)
     taps[s] = loop(Extent(weights, a.kernel_spatial_dimensions[s]), kir::DimKind::kReduce);
@@ -370,7 +391,7 @@ Result<bool> Fuser::EmitConvolution(NodeId id, const MadeKernel* finish, bool* f
     }
     xs.push_back(k.Read(0, sum, guards));
   }
-  SumOfProducts sums(k.b, sum, k.fused());
+  SumOfProducts sums(k.b, sum, k.fused(), by_unit.has_value());
   for (size_t s = 0; s < spatial; ++s) k.At(2, a.output_spatial_dimensions[s]) = at(outs[s], 1);
   for (int64_t j = 0; j < features.own(); ++j) {
     k.At(1, a.kernel_output_feature_dimension) = with(features.At(j), at(group, group_out));

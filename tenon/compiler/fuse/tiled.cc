@@ -65,6 +65,19 @@ Tile ChooseTile(int64_t batch, int64_t rows, int64_t columns, const target::Targ
   return tile;
 }
 
+std::optional<Tile> MatrixTile(const target::MatrixUnit& unit, int64_t rows, int64_t columns, int64_t terms,
+                               const target::Target& target) {
+  if (rows < unit.m || columns < unit.n || terms < unit.k) return std::nullopt;
+  const auto whole = [](int64_t extent, int64_t most, int64_t unit_extent) {
+    return CeilDiv(std::min(extent, most), unit_extent) * unit_extent;
+  };
+  for (int64_t most = policy::kMatrixTile; most >= std::max(unit.m, unit.n); most /= 2) {
+    const int64_t r = whole(rows, most, unit.m), c = whole(columns, most, unit.n);
+    if (unit.TileBytes(r, c) <= target.device.local_bytes) return Tile{{1, r, 1}, {1, c, 1}};
+  }
+  return std::nullopt;
+}
+
 void TiledDim::AddSpans(kir::Stage& stage) {
   const int64_t spans = CeilDiv(extent_, tile_.Span());
   if (spans == 1) return;
@@ -108,13 +121,14 @@ void TiledDim::AddGuard(int64_t i, kir::Store& store) const {
   store.guard.push_back(std::move(guard));
 }
 
-SumOfProducts::SumOfProducts(kir::KernelBuilder& b, DType type, bool fused)
-    : b_(b), type_(type), fused_(fused && IsFloat(type)) {
+SumOfProducts::SumOfProducts(kir::KernelBuilder& b, DType type, bool fused, bool by_unit)
+    : b_(b), type_(type), fused_(fused && IsFloat(type)), by_unit_(by_unit) {
   const DType part = PartType(type);
-  if (fused_) {
+  if (fused_ || by_unit_) {
     // The second of each pair carries the other factor; what is summed in it is thrown away.
     kir::GraphBuilder g({part, part, part, part});
-    combiner_ = b_.AddGraph(g.Finish({g.Fma(g.Argument(2), g.Argument(3), g.Argument(0)), g.Argument(1)}));
+    const Val x = g.Argument(2), y = g.Argument(3), sum = g.Argument(0);
+    combiner_ = b_.AddGraph(g.Finish({fused_ ? g.Fma(x, y, sum) : g.Add(sum, g.Mul(x, y)), g.Argument(1)}));
   } else if (IsComplex(type)) {
     kir::GraphBuilder g({part, part, part, part});
     combiner_ = b_.AddGraph(g.Finish({g.Add(g.Argument(0), g.Argument(2)), g.Add(g.Argument(1), g.Argument(3))}));
@@ -127,7 +141,7 @@ SumOfProducts::Factor SumOfProducts::Add(kir::Stage& stage, kir::DimMask dims, F
   const DType part = PartType(type_);
   const bool complex = IsComplex(type_);
   SmallVector<Val, 2> in;
-  if (fused_ && dims != 0) {
+  if ((fused_ || by_unit_) && dims != 0) {
     in = {x.re, y.re};
   } else if (complex) {
     in = {b_.Sub(b_.Mul(x.re, y.re), b_.Mul(x.im, y.im)), b_.Add(b_.Mul(x.re, y.im), b_.Mul(x.im, y.re))};
@@ -141,6 +155,7 @@ SumOfProducts::Factor SumOfProducts::Add(kir::Stage& stage, kir::DimMask dims, F
   reduce.in = in;
   reduce.init.resize(in.size(), b_.Const(part, 0));
   reduce.combiner = combiner_;
+  if (by_unit_) reduce.order = kir::ReduceOrder::kMatrix;
   const uint32_t id = reduce.id;
   stage.reduces.push_back(std::move(reduce));
   return {b_.Reduced(id, 0, part), complex ? b_.Reduced(id, 1, part) : kir::kNone};

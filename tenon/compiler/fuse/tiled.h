@@ -28,6 +28,11 @@ struct Tile {
 /// For extents of these, of which there are `batch`; fewer results per point where the device would have idle units.
 Tile ChooseTile(int64_t batch, int64_t rows, int64_t columns, const target::Target& target);
 
+/// A workgroup's tile for a unit that multiplies matrices, which lie along the lanes of either dim; nothing where there
+/// are too few results or terms to fill a unit.
+std::optional<Tile> MatrixTile(const target::MatrixUnit& unit, int64_t rows, int64_t columns, int64_t terms,
+                               const target::Target& target);
+
 /// A dim of results that is dealt out in a kernel.
 class TiledDim {
  public:
@@ -60,7 +65,8 @@ class TiledDim {
 /// has such an instruction. Complex operands are pairs.
 class SumOfProducts {
  public:
-  SumOfProducts(kir::KernelBuilder& b, DType type, bool fused);
+  /// `by_unit`: terms may meet as the target's matrix units have it.
+  SumOfProducts(kir::KernelBuilder& b, DType type, bool fused, bool by_unit = false);
   struct Factor {
     kir::Val re = kir::kNone, im = kir::kNone;
   };
@@ -70,7 +76,7 @@ class SumOfProducts {
  private:
   kir::KernelBuilder& b_;
   DType type_;
-  bool fused_;
+  bool fused_, by_unit_;
   uint32_t combiner_;
 };
 

@@ -184,9 +184,13 @@ Id KernelEmitter::WorkgroupWords(DType type, int64_t elements, int which) {
   return id;
 }
 
-Id KernelEmitter::Pointer(size_t index, int component) {
+Id KernelEmitter::Pointer(size_t index, int component, Id condition) {
   const kir::Buf buf = accesses_[index].buf;
-  const Id place = Place(index, component);
+  Id place = Place(index, component);
+  if (condition != 0) {
+    const int bits = accesses_[index].wide ? 64 : 32;
+    place = s_.Select(w_.Int(bits), s_.Again(condition), place, w_.CInt(bits, 0));
+  }
   const DType type = PartType(buf);
   if (k_.buffers[buf].kind != BufKind::kLocal) {
     const Id base = Base(buf, s_.MemoryType(type), ByteWidth(type));
@@ -248,6 +252,11 @@ Id KernelEmitter::Read(const kir::Node& node) {
   if (known && !*known) return otherwise;
   const auto load = [&] { return LoadFrom(read.buf, Pointer(node.attr, node.imm)); };
   if (known) return load();
+  if (target_.device.loads_beside_branches) {
+    const Id pointer = Pointer(node.attr, node.imm, condition);
+    return w_.IfElse(
+        condition, s_.RegisterType(node.type), [&] { return LoadFrom(read.buf, pointer); }, [&] { return otherwise; });
+  }
   const size_t mark = Mark();
   const Id id = w_.IfElse(condition, s_.RegisterType(node.type), load, [&] { return otherwise; });
   Rewind(mark);
@@ -273,8 +282,10 @@ void KernelEmitter::Act(const kir::Store& store) {
   Id condition = 0;
   const std::optional<bool> known = Guards(store.guard, &condition);
   if (known && !*known) return;
+  const bool loads = store.combine >= 0 && !known && target_.device.loads_beside_branches;
+  const Id before = loads ? Pointer(AccessOf(store), store.component, condition) : 0;
   const auto act = [&] {
-    const Id pointer = Pointer(AccessOf(store), store.component);
+    const Id pointer = loads ? before : Pointer(AccessOf(store), store.component);
     Id value = Value(store.value);
     if (store.combine >= 0) {
       const Id args[] = {LoadFrom(store.buf, pointer), value};

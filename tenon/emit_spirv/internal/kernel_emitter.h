@@ -172,6 +172,28 @@ class KernelEmitter {
                   const StoreList& stores);
   Id AnyPoints(const DimList& reduced);  // 0: surely
 
+  // matrix.cc
+  /// A stage whose only reduce matrix units make for a whole tile: sums of [rows, terms] x [terms, columns].
+  struct MatrixSum {
+    const kir::Reduce* reduce = nullptr;
+    const target::MatrixUnit* unit = nullptr;
+    kir::DimId row = 0, column = 0;
+    int64_t rows = 0, columns = 0;
+    kir::Val x = kir::kNone, y = kir::kNone;  ///< The factors, of the unit's type.
+    int64_t Units() const { return rows / unit->m * (columns / unit->n); }
+  };
+  std::optional<MatrixSum> MatrixSumOf(const kir::Stage& stage) const;
+  int64_t MatrixTrips(const MatrixSum& m, int64_t terms, int64_t group_size) const;
+  void EmitMatrixSum(const MatrixSum& m, const DimList& free, const DimList& reduced, const StoreList& after);
+  /// Has the workgroup put the terms from `first` on of a factor into its memory, zeros beyond the last of `terms`: x
+  /// as [rows, terms], y as [terms, columns].
+  void FillTile(const MatrixSum& m, bool of_x, Id tile, const DimList& reduced, Id first, Id terms);
+  /// Elements of that type in workgroup memory, as narrow as they are.
+  Id TileWords(DType type, int64_t elements, int which);
+  Id TileType(DType type);
+  /// Which of the workgroup's subgroups this is, and of how many.
+  Id SubgroupBuiltIn(uint32_t which);
+
   // values.cc
   Id Value(kir::Val v);
   void Set(kir::Val v, Id id);
@@ -191,7 +213,8 @@ class KernelEmitter {
   size_t AccessOf(const kir::Store& store) const { return store_access_.at(&store); }
   void Extend(size_t access);
   Id Place(size_t access, int component);
-  Id Pointer(size_t access, int component);
+  /// To the buffer's first element where `condition` does not hold, unless that is 0.
+  Id Pointer(size_t access, int component, Id condition = 0);
   Id LoadFrom(kir::Buf buf, Id pointer);
   void StoreTo(kir::Buf buf, Id pointer, Id value);
   Id Read(const kir::Node& node);

@@ -80,6 +80,17 @@ Status KernelEmitter::Check() const {
       return Unimplemented(fmt::format("d{} has {} points, more than an index of 32 bits counts", d, extent.baked));
     }
   }
+  for (const kir::Step& step : k_.seq) {
+    bool tile_is_known = true;
+    ForEachStage(step, [&](const Stage& stage) {
+      for (const kir::Reduce& r : stage.reduces) {
+        if (r.order != kir::ReduceOrder::kMatrix || target_.device.matrix_units.empty()) continue;
+        for (DimId d : stage.dims)
+          tile_is_known &= k_.dims[d].kind == DimKind::kReduce || !k_.dims[d].extent.is_param();
+      }
+    });
+    if (!tile_is_known) return Unimplemented("a tile of matrix units whose extents are parameters");
+  }
   return OkStatus();
 }
 
@@ -164,6 +175,7 @@ KernelEmitter::Part KernelEmitter::ChainPart(std::vector<const kir::Step*> steps
   Part part;
   part.steps = std::move(steps);
   int64_t chains = 1, longest = 1, width = policy::kTeam;
+  bool matrix = false;
   for (DimId d = 0; d < k_.outer; ++d) {
     if (k_.dims[d].kind != DimKind::kParallel) continue;
     part.grid.push_back(d);
@@ -173,6 +185,7 @@ KernelEmitter::Part KernelEmitter::ChainPart(std::vector<const kir::Step*> steps
     ForEachStage(*step, [&](const Stage& stage) {
       const int64_t points = PointsOf(stage, false).value_or(kUnknown) * PointsOf(stage, true).value_or(kUnknown);
       longest = std::max(longest, points);
+      matrix |= MatrixSumOf(stage).has_value();
       for (const kir::Reduce& r : stage.reduces) {
         if (r.order == kir::ReduceOrder::kLanes && points >= policy::kSharedReduceOfFew) {
           width = std::max(width, Lanes(r));
@@ -181,7 +194,12 @@ KernelEmitter::Part KernelEmitter::ChainPart(std::vector<const kir::Step*> steps
     });
   }
   part.team = longest > policy::kShortChain || (longest > 1 && chains < policy::kManyChains);
-  if (part.team) {
+  // structural: subgroups are whole
+  const int64_t subgroup = target_.device.most_subgroup;
+  if (matrix && subgroup <= target_.device.group_lanes) {
+    part.team = true;
+    part.group_size = subgroup * std::min(policy::kMatrixSubgroups, target_.device.group_lanes / subgroup);
+  } else if (part.team) {
     part.group_size = std::min(target_.device.group_lanes, width);
   } else {
     part.group_size = part.grid.empty() ? 1 : std::min(target_.device.group_lanes, policy::kTeam);
@@ -191,16 +209,16 @@ KernelEmitter::Part KernelEmitter::ChainPart(std::vector<const kir::Step*> steps
 
 std::vector<KernelEmitter::Part> KernelEmitter::MakeParts() const {
   std::vector<const kir::Step*> all;
-  bool small = true, loops = false;
+  bool small = true;
   for (const kir::Step& step : k_.seq) {
     all.push_back(&step);
-    loops |= std::holds_alternative<kir::Loop>(step.is);
     ForEachStage(step, [&](const Stage& stage) {
       const int64_t points = PointsOf(stage, false).value_or(kUnknown) * PointsOf(stage, true).value_or(kUnknown);
       small &= points <= policy::kSmallStages;
     });
   }
-  if (all.size() == 1 && !loops) return {StagePart(*all[0])};
+  const auto* only = all.size() == 1 ? std::get_if<Stage>(&all[0]->is) : nullptr;
+  if (only != nullptr && !MatrixSumOf(*only)) return {StagePart(*all[0])};
   if (k_.outer > 0 || all.size() == 1) return {ChainPart(all)};
   if (small) return {ChainPart(all)};
   std::vector<Part> parts;
@@ -343,6 +361,8 @@ int64_t KernelEmitter::Trips(const Part& part, const Stage& stage) const {
     around = Times(around, last);
     last = extent(d);
   }
+  if (const auto matrix = part.team ? MatrixSumOf(stage) : std::nullopt)
+    return MatrixTrips(*matrix, Times(around, last), part.group_size);
   bool in_order = false;
   for (const kir::Reduce& r : stage.reduces) {
     if (r.order == kir::ReduceOrder::kLanes) {
@@ -391,6 +411,10 @@ int64_t KernelEmitter::Trips(const Part& part) const {
 Result<Module> KernelEmitter::Run() {
   TENON_RETURN_IF_ERROR(Check());
   Module module;
+  bool matrices = false;
+  for (const kir::Step& step : k_.seq)
+    ForEachStage(step, [&](const Stage& stage) { matrices |= MatrixSumOf(stage).has_value(); });
+  if (matrices) w_.UseVulkanMemoryModel();
   const std::vector<Part> parts = MakeParts();
   std::vector<Touched> touched;
   for (const Part& part : parts) touched.push_back(TouchedBy(part));

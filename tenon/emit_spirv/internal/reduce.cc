@@ -54,6 +54,10 @@ void KernelEmitter::EmitReduction(const kir::Stage& stage, const DimList& free, 
     (UsesOwn(s, stage) ? after : at_points).push_back(&s);
     all.push_back(&s);
   }
+  if (const auto matrix = part_->team ? MatrixSumOf(stage) : std::nullopt) {
+    FindNeighbours({});
+    return EmitMatrixSum(*matrix, free, reduced, after);
+  }
   bool lanes = false;
   for (const kir::Reduce& r : stage.reduces) {
     reduces.push_back(&r);

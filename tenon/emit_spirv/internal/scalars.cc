@@ -62,10 +62,17 @@ Id Scalars::ZeroWord(int bits) {
   return id;
 }
 
-Id Scalars::Zero(int bits, bool negative) {
-  const Id word = ZeroWord(bits);
-  if (!negative) return AsFloat(bits, word);
-  return AsFloat(bits, Int(bits, Spv::BitwiseOr, word, w_.CInt(bits, SignBit(bits))));
+Id Scalars::Zero(int bits, bool negative) { return AsFloat(bits, negative ? SignWord(bits) : ZeroWord(bits)); }
+
+Id Scalars::SignWord(int bits) { return Int(bits, Spv::BitwiseOr, ZeroWord(bits), w_.CInt(bits, SignBit(bits))); }
+
+Id Scalars::Magnitude(int bits, Id x) {
+  const Id rest = w_.Do(Spv::Not, w_.Int(bits), {SignWord(bits)});
+  return AsFloat(bits, Int(bits, Spv::BitwiseAnd, AsInt(bits, x), rest));
+}
+
+Id Scalars::Again(Id condition) {
+  return Compare(Spv::IEqual, I(Spv::IAdd, Select(w_.U32(), condition, U(1), U(0)), ZeroWord(32)), U(1));
 }
 
 Id Scalars::Opaque(int bits, Id x) { return AsFloat(bits, Int(bits, Spv::BitwiseOr, AsInt(bits, x), ZeroWord(bits))); }
@@ -132,8 +139,7 @@ Id Scalars::Lower(const kir::Node& node, DType in_type, std::span<const Id> in) 
   RegisterType(in_type);
   RegisterType(node.type);
   if (!status_.ok()) return U(0);
-  const bool constant =
-      std::all_of(in.begin(), in.end(), [&](Id id) { return constants_.contains({w_.function(), id}); });
+  const bool constant = std::ranges::all_of(in, [&](Id id) { return IsConstant(id); });
   Id v = LowerOperation(node, in_type, in);
   if (!constant) return v;
   // What follows from constants alone may come out as a zero.
@@ -170,7 +176,6 @@ Id Scalars::LowerOperation(const kir::Node& node, DType in_type, std::span<const
 Id Scalars::Float(const kir::Node& node, std::span<const Id> in) {
   const int bits = FloatBits(node.type);
   const Id type = w_.Float(bits);
-  const Id sign = w_.CInt(bits, SignBit(bits));
   Id v = 0;
   switch (node.op) {
     case Op::kAdd:
@@ -209,10 +214,10 @@ Id Scalars::Float(const kir::Node& node, std::span<const Id> in) {
     case Op::kSign:
       return FloatSign(bits, in[0]);
     case Op::kNeg:
-      v = AsFloat(bits, Int(bits, Spv::BitwiseXor, AsInt(bits, in[0]), sign));
+      v = AsFloat(bits, Int(bits, Spv::BitwiseXor, AsInt(bits, in[0]), SignWord(bits)));
       return HasNegativeZero(node.type) ? v : RoundTo(node.type, v);
     case Op::kAbs:
-      return AsFloat(bits, Int(bits, Spv::BitwiseAnd, AsInt(bits, in[0]), w_.CInt(bits, SignBit(bits) - 1)));
+      return Magnitude(bits, in[0]);
     default:
       Fail(Unimplemented(fmt::format("{} of {}", kir::OpName(node.op), DTypeName(node.type))));
       return in[0];
@@ -268,7 +273,7 @@ Id Scalars::RoundToWhole(Op op, int bits, Id x) {
     const Id one = AsFloat(bits, Int(bits, Spv::BitwiseOr, sign, w_.CInt(bits, OneBits(bits))));
     const Id half = w_.CFloat(bits, HalfBits(bits));
     const Id rest = F(bits, Spv::FSub, x, whole);  // exact
-    const Id size = AsFloat(bits, Int(bits, Spv::BitwiseAnd, AsInt(bits, rest), w_.CInt(bits, SignBit(bits) - 1)));
+    const Id size = Magnitude(bits, rest);
     Id away = 0;
     if (op == Op::kFloor) {
       away = FCompare(Spv::FOrdLessThan, x, whole);

@@ -58,6 +58,8 @@ class Scalars {
   // What the rest of the emitter needs besides, on u32 or u64 (`bits`).
   Id Int(int bits, Spv op, Id a, Id b) { return w_.Do(op, w_.Int(bits), {a, b}); }
   Id Compare(Spv op, Id a, Id b) { return w_.Do(op, w_.Bool(), {a, b}); }
+  /// A condition as no compiler knows it: one that knows that a branch was taken does not know this.
+  Id Again(Id condition);
   Id And(Id a, Id b) { return w_.Do(Spv::LogicalAnd, w_.Bool(), {a, b}); }
   Id Select(Id type, Id condition, Id yes, Id no) { return w_.Do(Spv::Select, type, {condition, yes, no}); }
 
@@ -118,6 +120,12 @@ class Scalars {
   /// 0, +0 and -0 as no compiler knows them.
   Id ZeroWord(int bits);
   Id Zero(int bits, bool negative);
+  /// The bit of the sign likewise: drivers take operations with it for negations and absolute values, of what they may
+  /// believe to be no infinity or NaN.
+  Id SignWord(int bits);
+  Id Magnitude(int bits, Id x);
+  /// Whether it follows from literals alone.
+  bool IsConstant(Id id) const { return constants_.contains({w_.function(), id}); }
   /// A float of which compilers do not see that it is zero.
   Id Opaque(int bits, Id x);
 

@@ -42,6 +42,8 @@ Id Scalars::AddProduct(int bits, Id a, Id b, Id c) {
 Id Scalars::Fma(int bits, Id a, Id b, Id c, bool exact_product) {
   const bool fused = bits == 64 ? device_.fused_f64 : device_.fused_f32;
   const Id type = w_.Float(bits);
+  // Drivers multiply two constants beforehand, rounding once more.
+  if (fused && IsConstant(a) && IsConstant(b)) a = Opaque(bits, a);
   if (fused) return w_.Glsl(spv::GlslFma, type, {a, b, c});
   // A target without fused multiply-add rounds twice wherever a kernel asks for it.
   if (!target_.numerics.fused_multiply_add && exact_product) return AddProduct(bits, a, b, c);

@@ -36,9 +36,31 @@ Id Writer::Unique(Spv op, const Words& args, bool typed) {
   return id;
 }
 
+void Writer::UseVulkanMemoryModel() {
+  vulkan_memory_model_ = true;
+  Capability(spv::CapabilityVulkanMemoryModel);
+}
+
+Id Writer::Pointer(uint32_t storage, Id type) {
+  const Id id = Unique(Spv::TypePointer, {storage, type}, false);
+  if (vulkan_memory_model_ && storage == spv::StorageWorkgroup) workgroup_.insert(id);
+  return id;
+}
+
+uint32_t Writer::SharedAccess(Id pointer, uint32_t aligned) const {
+  // Only what lies in buffers says how it is aligned.
+  return vulkan_memory_model_ && (aligned != 0 || workgroup_.contains(pointer)) ? spv::AccessNonPrivatePointer : 0;
+}
+
 void Writer::Capability(uint32_t number) {
   const Words key = {static_cast<uint32_t>(Spv::Capability), number};
   if (known_.try_emplace(key, 1).second) Put(capabilities_, Spv::Capability, std::span(&number, 1));
+}
+
+void Writer::Extension(const std::string& name) {
+  Words key = Text(name);
+  key.insert(key.begin(), static_cast<uint32_t>(Spv::Extension));
+  if (known_.try_emplace(std::move(key), 1).second) Put(extensions_, Spv::Extension, Text(name));
 }
 
 Id Writer::Int(int bits) {
@@ -72,7 +94,8 @@ Id Writer::BufferOf(Id type, uint32_t bytes, bool coherent) {
   Put(types_, Spv::TypeStruct, Words{record, array});
   Put(decorations_, Spv::Decorate, Words{record, spv::DecorationBlock});
   Put(decorations_, Spv::MemberDecorate, Words{record, 0, spv::DecorationOffset, 0});
-  if (coherent) Put(decorations_, Spv::MemberDecorate, Words{record, 0, spv::DecorationCoherent});
+  if (coherent && !vulkan_memory_model_)
+    Put(decorations_, Spv::MemberDecorate, Words{record, 0, spv::DecorationCoherent});
   return known_[key] = record;
 }
 
@@ -81,6 +104,7 @@ Id Writer::Do(Spv op, Id type, std::span<const uint32_t> args) {
   Words words = {type, id};
   words.insert(words.end(), args.begin(), args.end());
   Put(function_.body, op, words);
+  if (op == Spv::AccessChain && workgroup_.contains(type)) workgroup_.insert(id);
   return id;
 }
 
@@ -107,16 +131,20 @@ Id Writer::Call(Id function, Id type, std::span<const Id> args) {
 }
 
 Id Writer::Load(Id type, Id pointer, uint32_t aligned, bool is_volatile) {
-  if (aligned == 0) return Do(Spv::Load, type, {pointer});
-  const uint32_t how = spv::AccessAligned | (is_volatile ? spv::AccessVolatile : 0);
-  return Do(Spv::Load, type, {pointer, how, aligned});
+  const uint32_t how = (aligned != 0 ? spv::AccessAligned : 0) | (is_volatile ? spv::AccessVolatile : 0) |
+                       SharedAccess(pointer, aligned);
+  if (how == 0) return Do(Spv::Load, type, {pointer});
+  return aligned == 0 ? Do(Spv::Load, type, {pointer, how}) : Do(Spv::Load, type, {pointer, how, aligned});
 }
 
 void Writer::Store(Id pointer, Id value, uint32_t aligned) {
-  if (aligned == 0) {
+  const uint32_t how = (aligned != 0 ? spv::AccessAligned : 0) | SharedAccess(pointer, aligned);
+  if (how == 0) {
     Do(Spv::Store, {pointer, value});
+  } else if (aligned == 0) {
+    Do(Spv::Store, {pointer, value, how});
   } else {
-    Do(Spv::Store, {pointer, value, spv::AccessAligned, aligned});
+    Do(Spv::Store, {pointer, value, how, aligned});
   }
 }
 
@@ -173,8 +201,9 @@ void Writer::Block(Id label) {
 
 void Writer::Barrier() {
   const Id scope = C32(spv::ScopeWorkgroup);
-  const Id semantics = C32(spv::SemanticsAcquireRelease | spv::SemanticsUniformMemory | spv::SemanticsWorkgroupMemory);
-  Do(Spv::ControlBarrier, {scope, scope, semantics});
+  uint32_t semantics = spv::SemanticsAcquireRelease | spv::SemanticsUniformMemory | spv::SemanticsWorkgroupMemory;
+  if (vulkan_memory_model_) semantics |= spv::SemanticsMakeAvailable | spv::SemanticsMakeVisible;
+  Do(Spv::ControlBarrier, {scope, scope, C32(semantics)});
 }
 
 Id Writer::BeginFunction(Id result, std::span<const Id> types, std::vector<Id>* parameters) {
@@ -239,11 +268,13 @@ Words Writer::Finish() {
   Words words = {kMagic, kVersion, 0, next_, 0};
   const auto append = [&](const Words& part) { words.insert(words.end(), part.begin(), part.end()); };
   append(capabilities_);
+  append(extensions_);
   Words import = {glsl_};
   const Words name = Text("GLSL.std.450");
   import.insert(import.end(), name.begin(), name.end());
   Put(words, Spv::ExtInstImport, import);
-  Put(words, Spv::MemoryModel, Words{spv::AddressingPhysicalStorageBuffer64, spv::ModelGLSL450});
+  Put(words, Spv::MemoryModel,
+      Words{spv::AddressingPhysicalStorageBuffer64, vulkan_memory_model_ ? spv::ModelVulkan : spv::ModelGLSL450});
   append(entries_);
   append(modes_);
   append(decorations_);

@@ -30,7 +30,11 @@ class Writer {
   Writer();
 
   Id New() { return next_++; }
+  /// What matrices of a subgroup want: memory that invocations share is so by each access, not by decorations. Before
+  /// anything else.
+  void UseVulkanMemoryModel();
   void Capability(uint32_t number);
+  void Extension(const std::string& name);
 
   // Types and constants.
   Id Void() { return Unique(Spv::TypeVoid, {}, false); }
@@ -41,7 +45,7 @@ class Writer {
   Id U64() { return Int(64); }
   Id Float(int bits);
   Id Vector(Id type, uint32_t elements) { return Unique(Spv::TypeVector, {type, elements}, false); }
-  Id Pointer(uint32_t storage, Id type) { return Unique(Spv::TypePointer, {storage, type}, false); }
+  Id Pointer(uint32_t storage, Id type);
   /// struct { T elements[]; } in a buffer, T of `bytes`. `coherent`: what one invocation writes another one may read.
   Id BufferOf(Id type, uint32_t bytes, bool coherent);
   Id C32(uint32_t value) { return Unique(Spv::Constant, {U32(), value}, true); }
@@ -79,6 +83,16 @@ class Writer {
   /// A variable of the module, and that this entry point uses it.
   Id Global(uint32_t storage, Id type);
   void Uses(Id global) { interface_.insert(global); }
+  /// [rows, columns] of `type` that a subgroup holds together. `use`: spv::MatrixUse...
+  Id Matrix(Id type, int64_t rows, int64_t columns, uint32_t use) {
+    Capability(spv::CapabilityCooperativeMatrixKHR);
+    Extension("SPV_KHR_cooperative_matrix");
+    return Unique(Spv::TypeCooperativeMatrixKHR,
+                  {type, C32(spv::ScopeSubgroup), C32(static_cast<uint32_t>(rows)), C32(static_cast<uint32_t>(columns)),
+                   C32(use)},
+                  false);
+  }
+  Id Null(Id type) { return Unique(Spv::ConstantNull, {type}, true); }
   Id BuiltIn(uint32_t which, Id type);
   Id Workgroup(Id type, uint32_t elements);
   /// The u64 or the u32 at that place of the push constants.
@@ -185,9 +199,14 @@ class Writer {
 
   Id next_ = 1;
   Id glsl_ = 0, push_ = 0, label_ = 0;
-  Words capabilities_, entries_, modes_, decorations_, types_, functions_;
+  Words capabilities_, extensions_, entries_, modes_, decorations_, types_, functions_;
   std::map<Words, Id> known_;
+  /// How memory is accessed that others of the workgroup may access, too.
+  uint32_t SharedAccess(Id pointer, uint32_t aligned) const;
+
   std::set<Id> interface_;
+  bool vulkan_memory_model_ = false;
+  std::set<Id> workgroup_;  ///< With that model: types of pointers into workgroup memory, and pointers.
   std::vector<Id> entry_points_;
   Function function_;
   std::vector<Function> suspended_;

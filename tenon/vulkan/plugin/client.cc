@@ -98,6 +98,7 @@ Result<plugin::Ref<plugin::Client>> VulkanClient::Create(const Setup& setup) {
     Device::Setup open;
     open.memory_limit_bytes = setup.memory_limit_bytes;
     open.never_map = setup.never_map;
+    open.matrix_units_of_software = setup.matrix_units_of_software;
     open.left_bytes = &runtime::MemoryLeftBytes;
     TENON_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, Device::Open(instance, chosen[i], open));
     Result<target::DeviceFacts> facts = Probe(*device);

@@ -32,6 +32,7 @@ class VulkanClient final : public plugin::Client {
     int64_t num_devices = 0;  ///< Devices of the client: chosen ones again until there are as many; 0: each once.
     int64_t memory_limit_bytes = 0;  ///< Of each device; 0: most of what it has.
     bool never_map = false;          ///< As Device::Setup.
+    bool matrix_units_of_software = false;
   };
   /// NOT_FOUND, saying what is missing, where there is no loader, driver or fit device.
   static Result<plugin::Ref<plugin::Client>> Create(const Setup& setup);

@@ -65,6 +65,7 @@ class VulkanPlugin final : public host::PluginBase {
     if (setup.memory_limit_bytes < 0)
       return InvalidArgument(fmt::format("memory_limit_bytes is {}, wanted 0 or more", setup.memory_limit_bytes));
     setup.never_map = FromEnvironment("TENON_VULKAN_STAGING") == "1";
+    setup.matrix_units_of_software = FromEnvironment("TENON_VULKAN_MATRIX_UNITS") == "1";
     return VulkanClient::Create(setup);
   }
 

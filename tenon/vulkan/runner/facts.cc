@@ -47,6 +47,7 @@ target::DeviceFacts SaidFacts(const PhysicalDevice& d, bool is_mapped) {
   f.subgroup_shuffle = (d.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   f.atomics64 = d.atomics64;
   f.matrix_units.clear();
+  for (const MatrixProduct& p : d.matrix_products) f.matrix_units.push_back({p.m, p.n, p.k, p.in, p.out});
   f.may_keep_subnormals = d.keeps_subnormals;
   f.may_keep_nan_and_zeros = d.keeps_nan_and_zeros;
   f.may_round_to_even = d.rounds_to_even;
@@ -56,7 +57,9 @@ target::DeviceFacts SaidFacts(const PhysicalDevice& d, bool is_mapped) {
   f.keeps_subnormals = f.keeps_subnormals_f64 = f.keeps_subnormals_f16 = false;
   f.keeps_nan_and_zeros = false;
 
-  // Drivers that run kernels on a CPU end loops after the default's number of rounds, lest a mistake hang them.
+  // Drivers that run kernels on a CPU end loops after the default's number of rounds, lest a mistake hang them, and
+  // load what all lanes want alike without a look at which of them are to.
+  f.loads_beside_branches = d.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   if (d.type != VK_PHYSICAL_DEVICE_TYPE_CPU) f.most_trips = 0;
 
   f.most_allocation_bytes = static_cast<int64_t>(std::min<uint64_t>(d.max_allocation_bytes, INT64_MAX));
