@@ -44,7 +44,7 @@ struct Census {
     words += std::ssize(module->words);
     most_words = std::max<int64_t>(most_words, std::ssize(module->words));
     if (run_bytes == 0) return;
-    const auto device = tenon::emit_spirv::testing::SoftwareDevice();
+    const auto device = tenon::emit_spirv::testing::TestedDevice();
     if (!device.ok()) return;
     const auto difference = tenon::emit_spirv::testing::Judge(**device, kernel, {}, run_bytes);
     if (!difference.ok() && (difference.status().code() == tenon::Code::kOutOfRange ||

@@ -22,7 +22,7 @@ namespace {
 tenon::Result<std::string> Judge(const std::string& text, std::vector<int64_t> params, bool bake) {
   TENON_ASSIGN_OR_RETURN(const tenon::kir::Kernel kernel, tenon::kir::Parse(text));
   params.resize(kernel.num_params, 7);
-  TENON_ASSIGN_OR_RETURN(const auto device, tenon::emit_spirv::testing::SoftwareDevice());
+  TENON_ASSIGN_OR_RETURN(const auto device, tenon::emit_spirv::testing::TestedDevice());
   return tenon::emit_spirv::testing::Judge(*device, bake ? tenon::emit_spirv::Bake(kernel, params) : kernel, params,
                                            int64_t{1} << 30);
 }
@@ -37,7 +37,7 @@ tenon::Status Time(const std::string& text, std::vector<int64_t> params, int tim
   TENON_ASSIGN_OR_RETURN(const tenon::kir::Kernel parsed, tenon::kir::Parse(text));
   params.resize(parsed.num_params, 7);
   const tenon::kir::Kernel kernel = tenon::emit_spirv::Bake(parsed, params);
-  TENON_ASSIGN_OR_RETURN(const auto device, tenon::emit_spirv::testing::SoftwareDevice());
+  TENON_ASSIGN_OR_RETURN(const auto device, tenon::emit_spirv::testing::TestedDevice());
   TENON_ASSIGN_OR_RETURN(const auto target, tenon::target::TargetByName("gpu:software"));
   TENON_ASSIGN_OR_RETURN(const tenon::emit_spirv::Module module,
                          tenon::emit_spirv::Emit(kernel, target, tenon::emit_spirv::Places::kAligned));

@@ -84,7 +84,7 @@ constexpr Types kTypes[] = {{DType::kF16, DType::kF32, "f16", "f32"},
                             {DType::kU8, DType::kU32, "u8", "u32"}};
 
 TEST(MatrixUnits, AgreeWithTheEvaluator) {
-  const auto device = testing::SoftwareDevice();
+  const auto device = testing::TestedDevice();
   if (!device.ok()) GTEST_SKIP() << device.status().ToString();
   const Result<target::Target> target = testing::JudgedTarget(**device);
   ASSERT_TRUE(target.ok()) << target.status().ToString();

@@ -73,7 +73,7 @@ void RunOne(vulkan::Device& device, uint64_t seed, const RandomKernelOptions& op
 }
 
 void RunMany(uint64_t offset, const RandomKernelOptions& options) {
-  const auto device = testing::SoftwareDevice();
+  const auto device = testing::TestedDevice();
   if (!device.ok()) GTEST_SKIP() << device.status().ToString();
   const uint64_t count = FromEnv("TENON_RANDOM_KERNELS", 24), first = FromEnv("TENON_RANDOM_SEED", 0);
   Tally tally;
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, RandomKernels, ::testing::ValuesIn(kir::testing::
 
 // Between negative numbers and 0, where a negative zero would stand.
 TEST(TotalOrder, TheNaNOfOnePatternStandsWhereItsPatternDoes) {
-  const auto device = testing::SoftwareDevice();
+  const auto device = testing::TestedDevice();
   if (!device.ok()) GTEST_SKIP() << device.status().ToString();
   const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 1 outer 0 {
   dim d0 parallel p0
@@ -121,7 +121,7 @@ TEST(TotalOrder, TheNaNOfOnePatternStandsWhereItsPatternDoes) {
 
 // Drivers take bits for absolute values and negations, and these for finite.
 TEST(Infinities, StayWhatTheyAreBesideTheirSigns) {
-  const auto device = testing::SoftwareDevice();
+  const auto device = testing::TestedDevice();
   if (!device.ok()) GTEST_SKIP() << device.status().ToString();
   const Result<kir::Kernel> kernel = kir::Parse(R"(kernel v1 params 1 outer 0 {
   dim d0 parallel p0

@@ -85,20 +85,21 @@ Result<std::vector<uint32_t>> Assemble(const std::string& text) {
   return words;
 }
 
-Result<std::shared_ptr<vulkan::Device>> SoftwareDevice() {
+Result<std::shared_ptr<vulkan::Device>> TestedDevice() {
   static std::shared_ptr<vulkan::Device>& device = *new std::shared_ptr<vulkan::Device>;
   if (device != nullptr) return device;
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const vulkan::Instance> instance, vulkan::Instance::Create());
+  const bool hardware = std::getenv("TENON_TEST_GPU") != nullptr;
   for (size_t i = 0; i < instance->devices().size(); ++i) {
     const vulkan::PhysicalDevice& info = instance->devices()[i];
-    if (!info.unfit.empty() || info.type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+    if (!info.unfit.empty() || (info.type == VK_PHYSICAL_DEVICE_TYPE_CPU) == hardware) continue;
     vulkan::Device::Setup setup;
     setup.memory_limit_bytes = int64_t{512} << 20;
     setup.matrix_units_of_software = true;
     TENON_ASSIGN_OR_RETURN(device, vulkan::Device::Open(instance, i, setup));
     return device;
   }
-  return FailedPrecondition("no software device");
+  return FailedPrecondition(hardware ? "no GPU" : "no software device");
 }
 
 Status Run(vulkan::Device& device, const Module& module, const std::vector<int64_t>& params,

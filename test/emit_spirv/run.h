@@ -28,8 +28,9 @@ Result<std::string> Validate(std::span<const uint32_t> words);
 /// The words that spirv-as makes of assembly, ids as they are there. NOT_FOUND when there is no such program.
 Result<std::vector<uint32_t>> Assemble(const std::string& text);
 
-/// A software device; FAILED_PRECONDITION where there is none. One per process.
-Result<std::shared_ptr<vulkan::Device>> SoftwareDevice();
+/// A software device, or with TENON_TEST_GPU in the environment the first that is none; FAILED_PRECONDITION where there
+/// is none. One per process.
+Result<std::shared_ptr<vulkan::Device>> TestedDevice();
 
 /// Runs all launches of the module on `memory`, which has what they left then.
 /// `how` calls what it is given, which runs them once, as often as it likes.

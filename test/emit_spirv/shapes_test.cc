@@ -12,7 +12,7 @@ namespace {
 class ShapesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto device = testing::SoftwareDevice();
+    const auto device = testing::TestedDevice();
     if (!device.ok()) GTEST_SKIP() << device.status().ToString();
     device_ = *device;
   }
