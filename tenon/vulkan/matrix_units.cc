@@ -55,8 +55,7 @@ std::vector<MatrixProduct> MatrixProductsOf(const InstanceFunctions& functions, 
   auto features = Typed<VkPhysicalDeviceFeatures2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   features.pNext = &has;
   functions.GetPhysicalDeviceFeatures2(device, &features);
-  const auto list =
-      reinterpret_cast<GetProperties>(get(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  const auto list = reinterpret_cast<GetProperties>(get(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   uint32_t count = 0;
   if (has.products != VK_TRUE || list == nullptr || list(device, &count, nullptr) != VK_SUCCESS) return {};
   std::vector<Properties> all(count);

@@ -169,11 +169,12 @@ void KernelEmitter::EmitMatrixSum(const MatrixSum& m, const DimList& free, const
       Id sum = w_.Load(sum_type, acc[static_cast<size_t>(i)]);
       for (int64_t k = 0; k < depth; k += unit.k) {
         const Id x_at = plus(times(row, depth), c(k)), y_at = plus(column, c(k * m.columns));
-        const Id x = w_.Do(Spv::CooperativeMatrixLoadKHR, x_type,
-                           {w_.Do(Spv::AccessChain, in_pointer, {xs, x_at}), row_major, c(depth), spv::AccessNonPrivatePointer});
-        const Id y = w_.Do(Spv::CooperativeMatrixLoadKHR, y_type,
-                           {w_.Do(Spv::AccessChain, in_pointer, {ys, y_at}), row_major, c(m.columns),
-                            spv::AccessNonPrivatePointer});
+        const Id x =
+            w_.Do(Spv::CooperativeMatrixLoadKHR, x_type,
+                  {w_.Do(Spv::AccessChain, in_pointer, {xs, x_at}), row_major, c(depth), spv::AccessNonPrivatePointer});
+        const Id y = w_.Do(
+            Spv::CooperativeMatrixLoadKHR, y_type,
+            {w_.Do(Spv::AccessChain, in_pointer, {ys, y_at}), row_major, c(m.columns), spv::AccessNonPrivatePointer});
         sum = w_.Do(Spv::CooperativeMatrixMulAddKHR, sum_type, {x, y, sum, signs});
       }
       w_.Store(acc[static_cast<size_t>(i)], sum);

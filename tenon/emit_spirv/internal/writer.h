@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -48,7 +49,16 @@ class Writer {
   Id Pointer(uint32_t storage, Id type);
   /// struct { T elements[]; } in a buffer, T of `bytes`. `coherent`: what one invocation writes another one may read.
   Id BufferOf(Id type, uint32_t bytes, bool coherent);
-  Id C32(uint32_t value) { return Unique(Spv::Constant, {U32(), value}, true); }
+  Id C32(uint32_t value) {
+    const Id id = Unique(Spv::Constant, {U32(), value}, true);
+    numbers_[id] = value;
+    return id;
+  }
+  /// The number that C32 made the id of.
+  std::optional<uint32_t> Known(Id id) const {
+    const auto it = numbers_.find(id);
+    return it == numbers_.end() ? std::nullopt : std::optional(it->second);
+  }
   Id C64(uint64_t value) {
     return Unique(Spv::Constant, {U64(), static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)}, true);
   }
@@ -143,26 +153,32 @@ class Writer {
     Do(Spv::Branch, {head});
     Block(end);
   }
-  /// for (u32 i = lo; i < hi; i += step) body(i), as unsigned numbers.
+  /// for (u32 i = lo; i < hi; i += step) body(i), as unsigned numbers. It looks behind the body whether to go on: what
+  /// is in a loop behind its exit some drivers run once more, for no lane, but loading what all lanes would have.
   template <class Fn>
   void For(Id lo, Id hi, Id step, const Fn& body) {
-    const Id before = label_, head = New(), test = New(), in = New(), again = New(), end = New(), i = New(),
-             more = New();
-    Do(Spv::Branch, {head});
-    Block(head);
-    Raw(Spv::Phi, {U32(), i, lo, before, more, again});
-    Do(Spv::LoopMerge, {end, again, 0});
-    Do(Spv::Branch, {test});
-    Block(test);
-    const Id go = Do(Spv::ULessThan, Bool(), {i, hi});
-    Do(Spv::BranchConditional, {go, in, end});
-    Block(in);
-    body(i);
-    Do(Spv::Branch, {again});
-    Block(again);
-    Raw(Spv::IAdd, {U32(), more, i, step});
-    Do(Spv::Branch, {head});
-    Block(end);
+    const std::optional<uint32_t> first = Known(lo), last = Known(hi);
+    const auto loop = [&] {
+      const Id before = label_, head = New(), in = New(), again = New(), end = New(), i = New(), more = New();
+      Do(Spv::Branch, {head});
+      Block(head);
+      Raw(Spv::Phi, {U32(), i, lo, before, more, again});
+      Do(Spv::LoopMerge, {end, again, 0});
+      Do(Spv::Branch, {in});
+      Block(in);
+      body(i);
+      Do(Spv::Branch, {again});
+      Block(again);
+      Raw(Spv::IAdd, {U32(), more, i, step});
+      const Id go = Do(Spv::ULessThan, Bool(), {more, hi});
+      Do(Spv::BranchConditional, {go, head, end});
+      Block(end);
+    };
+    if (first && last && *first < *last) {
+      loop();
+    } else {
+      If(Do(Spv::ULessThan, Bool(), {lo, hi}), loop);
+    }
   }
   /// All invocations of the workgroup meet, and see what the others wrote.
   void Barrier();
@@ -201,6 +217,7 @@ class Writer {
   Id glsl_ = 0, push_ = 0, label_ = 0;
   Words capabilities_, extensions_, entries_, modes_, decorations_, types_, functions_;
   std::map<Words, Id> known_;
+  std::map<Id, uint32_t> numbers_;
   /// How memory is accessed that others of the workgroup may access, too.
   uint32_t SharedAccess(Id pointer, uint32_t aligned) const;
 
