@@ -94,6 +94,10 @@ inline constexpr size_t kTreesTogether = 3;
 inline constexpr int64_t kManyRows = 64;
 inline constexpr int64_t kColumnBytes = 16 << 10;
 inline constexpr int64_t kColumns = 1024;
+/// The same over rows that begin so many bytes apart and are at least so many: nothing foresees lines that lie so, and
+/// where the distance is that of pages they meet in few sets of the cache.
+inline constexpr int64_t kFarRowBytes = 2 << 10;
+inline constexpr int64_t kFarRows = 16;
 /// Rows for which the sums of some vectors of columns stay in registers before the next ones' turn: they are read once
 /// and written once for so many, and memory is still read in about its order.
 inline constexpr int64_t kRowsInRegisters = 8;

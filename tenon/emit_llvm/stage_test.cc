@@ -1015,6 +1015,30 @@ TEST_P(Stages, ShortColumnsAreTrees) {
 }
 
 // The most and the least of a row: zeros of both signs, NaNs of both signs and subnormals are what they are anywhere.
+// Rows that begin far from one another are taken one after another, with the sums of their columns in memory; near ones
+// are summed column by column in registers.
+TEST_P(Stages, ColumnsOfFarRows) {
+  for (const int64_t rows : {15, 16, 37, 64}) {
+    for (const int64_t width : {300, 600, 1024}) {
+      KernelBuilder b;
+      const DimId g = b.AddDim(Size::Of(3)), j = b.AddDim(Size::Of(width)),
+                  i = b.AddDim(Size::Of(rows), DimKind::kReduce);
+      const Buf x = b.AddDense(BufKind::kArg, f32, {3, rows, width}), out = b.AddDense(BufKind::kOut, f32, {3, width});
+      Stage s;
+      s.dims = {g, j, i};
+      const Val sum = b.AddReduce(s, 1u << i, Op::kAdd, b.Read(x, {At(g), At(i), At(j)}), b.Const(f32, 0.0),
+                                  ReduceOrder::kSequential);
+      s.stores.push_back(Put(out, {At(g), At(j)}, sum));
+      b.AddStage(s);
+      const Kernel kernel = b.Finish();
+      Expect(kernel);
+      const Result<std::string> text = EmitLlvmText(kernel, {.isa = GetParam()});
+      ASSERT_TRUE(text.ok()) << text.status().ToString();
+      EXPECT_EQ(text->find("alloca") != std::string::npos, rows >= 16 && width * 4 >= 2048) << rows << " " << width;
+    }
+  }
+}
+
 TEST_P(Stages, ExtremesOfSpecialNumbers) {
   for (const DType type : {f32, DType::kF64}) {
     const int bits = DTypeBits(type);

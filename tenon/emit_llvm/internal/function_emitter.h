@@ -384,7 +384,7 @@ class FunctionEmitter {
   bool FitsTree(const StagePlan& plan, const std::vector<Accumulators>& accs, const NodeList& needed);
   /// Sums in the order of lanes without accumulators in memory: each branch of the tree is done before the next one.
   void ReduceAsTree(const StagePlan& plan, const std::vector<Accumulators>& accs, const NodeList& needed);
-  bool ManyRows(const StagePlan& plan) const;
+  bool ManyRows(const StagePlan& plan, const NodeList& needed) const;
   /// The vectors of columns whose sums registers hold at once; 0: rows are too few to be worth it, or sums too many.
   unsigned ColumnCopies(const StagePlan& plan, const std::vector<Accumulators>& accs) const;
   /// The rows, a few at a time: of these the sums of some vectors of columns stay in registers, and between them lie in

@@ -160,7 +160,7 @@ void FunctionEmitter::EmitReduction(const kir::Stage& stage, const StagePlan& pl
   ForDims(plan.outside, 0, needed, nullptr, [&] {
     Precompute(needed);
     Precompute(needed_after);
-    if (registers && ManyRows(plan)) {
+    if (registers && ManyRows(plan, needed)) {
       ReduceColumns(plan, accs, during, after, needed, needed_after);
       return;
     }
@@ -320,13 +320,22 @@ void FunctionEmitter::ReduceGeneral(const kir::Stage& stage, const StagePlan& pl
   }
 }
 
-bool FunctionEmitter::ManyRows(const StagePlan& plan) const {
+bool FunctionEmitter::ManyRows(const StagePlan& plan, const NodeList& needed) const {
   int64_t rows = 1;
   for (DimId d : plan.reduced) {
     if (k_.dims[d].extent.is_param()) return true;
     rows *= k_.dims[d].extent.baked;
   }
-  return rows > policy::kManyRows;
+  if (rows > policy::kManyRows || rows < policy::kFarRows) return rows > policy::kManyRows;
+  bool any = false;
+  for (Val v : needed) {
+    if (k_.nodes[v].op != kir::Op::kRead || !(an_.deps[v] >> plan.reduced.back() & 1)) continue;
+    const Access& access = accesses_[k_.nodes[v].attr];
+    const std::optional<int64_t> step = ConstStride(access, plan.reduced.back());
+    if (!step || std::abs(*step) * ByteWidth(k_.buffers[access.buf].type) < policy::kFarRowBytes) return false;
+    any = true;
+  }
+  return any;
 }
 
 void FunctionEmitter::ReduceColumns(const StagePlan& plan, std::vector<Accumulators>& accs,
