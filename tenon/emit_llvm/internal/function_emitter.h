@@ -171,6 +171,8 @@ class FunctionEmitter {
   /// all are near, or places that come from data and differ between lanes decide.
   Value* TouchesGuarded(const Access& access, unsigned copy);
   Guarded GuardsOf(const Access& access, unsigned copy, bool vector);
+  /// A row along the dim, where what all of its stores ask about the row as a whole holds: points do not ask it again.
+  void IfStored(const std::vector<const kir::Store*>& stores, kir::DimId dim, llvm::function_ref<void()> row);
   /// How many numbers the guard lets through, where its modulus does.
   Value* WidthOf(const kir::Guard& guard);
   /// A vector none of whose lanes is moved is looked for in memory all the same, at the price of hundreds where there
@@ -457,7 +459,8 @@ class FunctionEmitter {
     Value* pointer = nullptr;
     uint64_t done = 0;  ///< Parts that `pointer` includes.
   };
-  std::vector<Access> accesses_;  ///< Reads, then stores as they are met.
+  std::vector<Access> accesses_;         ///< Reads, then stores as they are met.
+  SmallVector<kir::Guard, 1> answered_;  ///< They hold where code goes now (IfStored).
   std::map<const kir::Store*, size_t> store_access_;
   std::vector<PointerState> pointers_;
   struct PointerUndo {

@@ -226,6 +226,7 @@ Value* FunctionEmitter::WidthOf(const kir::Guard& guard) {
 FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigned copy, bool vector) {
   Guarded guarded;
   for (const kir::Guard& guard : *access.guards) {
+    if (std::ranges::find(answered_, guard) != answered_.end()) continue;
     const bool in_vectors = vector && std::any_of(guard.e.terms.begin(), guard.e.terms.end(), [&](const kir::Term& t) {
                               return static_cast<int>(t.dim) == lanes_.dim;
                             });
@@ -304,6 +305,26 @@ FunctionEmitter::Guarded FunctionEmitter::GuardsOf(const Access& access, unsigne
     mask = AndMasks(mask, holds);
   }
   return guarded;
+}
+
+void FunctionEmitter::IfStored(const std::vector<const kir::Store*>& stores, DimId dim,
+                               llvm::function_ref<void()> row) {
+  SmallVector<kir::Guard, 1> asked;
+  for (const kir::Guard& guard : stores[0]->guard) {
+    const bool alike =
+        std::ranges::none_of(guard.e.terms, [&](const kir::Term& t) { return t.dim == dim; }) &&
+        (guard.e.start == kNone || ((an_.deps[guard.e.start] >> dim & 1) == 0 && Available(guard.e.start, 0)));
+    const bool of_all = std::ranges::all_of(
+        stores, [&](const kir::Store* store) { return std::ranges::find(store->guard, guard) != store->guard.end(); });
+    if (alike && of_all) asked.push_back(guard);
+  }
+  Access whole = accesses_[AccessId(*stores[0])];
+  whole.guards = &asked;
+  Value* const inside = GuardsOf(whole, 0, false).shared;
+  if (inside == nullptr) return row();
+  const SmallVector<kir::Guard, 1> outside = std::exchange(answered_, asked);
+  If(inside, nullptr, row);
+  answered_ = outside;
 }
 
 Value* FunctionEmitter::TouchesGuarded(const Access& access, unsigned copy) {

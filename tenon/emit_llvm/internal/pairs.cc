@@ -51,7 +51,9 @@ void FunctionEmitter::EmitPairs(const kir::Stage& stage, const StagePlan& plan, 
   const auto one = [&](Value* i) {
     dim_value_[serial] = i;
     Precompute(needed);
-    VectorLoop(along, plan.lanes, plan.copies, plan.masked_only, needed, nullptr, [&] { EmitPoint(stores, needed); });
+    IfStored(stores, along, [&] {
+      VectorLoop(along, plan.lanes, plan.copies, plan.masked_only, needed, nullptr, [&] { EmitPoint(stores, needed); });
+    });
     dim_value_[serial] = nullptr;
   };
   const auto both_at_once = [&] {
@@ -61,25 +63,17 @@ void FunctionEmitter::EmitPairs(const kir::Stage& stage, const StagePlan& plan, 
     mutable_ok_ = true;
     ExtendPointer(AccessId(store));
     Precompute(needed);
-    const auto add = [&] {
-      ForgetStored(store.buf);
-      const DType type = k_.buffers[store.buf].type;
-      const Place place = PlaceOf(AccessId(store), 0, store.component);
-      llvm::Type* lanes = low_.MemoryType(type, lanes_.lanes);
-      Value* sum = low_.FromMemory(
-          type, LoadLanes(lanes->getScalarType(), place, lanes_.mask, llvm::Constant::getNullValue(lanes)));
-      for (unsigned copy = 0; copy < 2; ++copy) {
-        Value* arguments[] = {sum, GetLanes(store.value, copy)};
-        sum = low_.Inline(k_.graphs[static_cast<size_t>(store.combine)], arguments)[0];
-      }
-      StoreLanes(low_.ToMemory(type, sum), place, lanes_.mask);
-    };
-    Value* inside = GuardsOf(accesses_[AccessId(store)], 0, false).shared;
-    if (inside == nullptr) {
-      add();
-    } else {
-      If(inside, nullptr, add);
+    ForgetStored(store.buf);
+    const DType type = k_.buffers[store.buf].type;
+    const Place place = PlaceOf(AccessId(store), 0, store.component);
+    llvm::Type* lanes = low_.MemoryType(type, lanes_.lanes);
+    Value* sum = low_.FromMemory(
+        type, LoadLanes(lanes->getScalarType(), place, lanes_.mask, llvm::Constant::getNullValue(lanes)));
+    for (unsigned copy = 0; copy < 2; ++copy) {
+      Value* arguments[] = {sum, GetLanes(store.value, copy)};
+      sum = low_.Inline(k_.graphs[static_cast<size_t>(store.combine)], arguments)[0];
     }
+    StoreLanes(low_.ToMemory(type, sum), place, lanes_.mask);
     mutable_ok_ = outer_mutable_ok;
   };
 
@@ -106,7 +100,11 @@ void FunctionEmitter::EmitPairs(const kir::Stage& stage, const StagePlan& plan, 
           same = same == nullptr ? equal : b_.CreateAnd(same, equal);
         }
         IfElse(
-            same, [&] { VectorLoop(along, plan.lanes, 1, plan.masked_only, needed, nullptr, both_at_once); },
+            same,
+            [&] {
+              IfStored(stores, along,
+                       [&] { VectorLoop(along, plan.lanes, 1, plan.masked_only, needed, nullptr, both_at_once); });
+            },
             [&] {
               lanes_ = outer;
               Rewind(mark);

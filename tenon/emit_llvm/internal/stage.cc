@@ -500,7 +500,9 @@ void FunctionEmitter::EmitRow(const kir::Stage& stage, const StagePlan& plan, co
   });
   const RowEnd ends = RowEndOf(stage, needed, v);
   if (!asks || stream != nullptr || !WrittenOutRow(v, plan.lanes, plan.written_out, ends.overlap, needed, point)) {
-    VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, ends);
+    const auto row = [&] { VectorLoop(v, plan.lanes, plan.copies, plan.masked_only, needed, stream, point, ends); };
+    Precompute(needed);
+    IfStored(stores, v, row);
   }
 }
 
