@@ -587,6 +587,22 @@ TEST(Compile, ScattersRunInOrder) {
     })",
           2);
   }
+  // Rows long enough for each core to take those of its part.
+  Check(
+      R"(func.func @main(%t: tensor<7x600xf32>, %s: tensor<90xf32>, %u: tensor<90x600xf32>) -> tensor<7x600xf32> {
+    %four = stablehlo.constant dense<4.0> : tensor<90xf32>
+    %0 = stablehlo.multiply %s, %four : tensor<90xf32>
+    %i = stablehlo.convert %0 : (tensor<90xf32>) -> tensor<90xi32>
+    %j = stablehlo.reshape %i : (tensor<90xi32>) -> tensor<90x1xi32>
+    %r = "stablehlo.scatter"(%t, %j, %u) <{indices_are_sorted = false, unique_indices = false,
+      scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.subtract %b, %a : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<7x600xf32>, tensor<90x1xi32>, tensor<90x600xf32>) -> tensor<7x600xf32>
+    return %r : tensor<7x600xf32>
+  })",
+      2);
   // Batches, and windows that reach over the edge.
   Check(
       R"(func.func @main(%t: tensor<3x9x10xf32>, %s: tensor<3x5x2xf32>, %u: tensor<3x5x3x4xf32>) -> tensor<3x9x10xf32> {

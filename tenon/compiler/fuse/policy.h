@@ -316,8 +316,15 @@ inline constexpr double kHookRowNs = 3;
 /// Cycles of one element of a scan, or of one update of a scatter: a load, an operation and a store that wait for one
 /// another, of which neighbours overlap somewhat.
 inline constexpr double kSerialStepCycles = 3.5;
-/// Scatters of at most so many cycles are no work for several cores: about what a loop must take to be shared.
-inline constexpr double kSharedScatterCycles = 14'000;
+/// Scatters of at most so many nanoseconds are no work for several cores: about what a loop must take to be shared.
+inline constexpr double kSharedScatterNs = 4000;
+/// Updates that take so long each are shared out by the parts of the array that they go to: every core looks at all of
+/// their places and takes its own. To go past one takes a few nanoseconds, as which of them those are cannot be
+/// foreseen.
+inline constexpr double kOwnedUpdateNs = 20;
+/// The least that an owner has of the array in one place, in bytes: where cores write beside one another they wait for
+/// lines, and for those that are fetched ahead.
+inline constexpr int64_t kOwnedPartBytes = 4 << 10;
 /// Cycles of one node in a loop that runs in registers, and points that run in lanes together.
 inline constexpr double kLoopNodeCycles = 1.75;
 /// Where long launches are killed, a kernel runs so many trips of a loop as take this share of what is allowed, by the

@@ -10,6 +10,7 @@
 #include "tenon/compiler/fuse/policy.h"
 #include "tenon/compiler/fuse/tracer.h"
 #include "tenon/compiler/ir/combiner.h"
+#include "tenon/target/work.h"
 
 namespace tenon::compiler {
 namespace {
@@ -41,25 +42,65 @@ std::vector<bool> OwnPlaces(const ScatterAttrs& a, int64_t dims, const Shape& op
   return own;
 }
 
-/// On a GPU, owners share out one dim of the operand: each goes through all updates in their order and takes those of
-/// its part. The result is that of one chain of updates.
+/// Owners share out one dim of the operand: each goes through all updates in their order and takes those of its part.
+/// The result is that of one chain of updates.
 struct Owners {
   int64_t dim = -1;  ///< Of the operand; -1: nothing is shared out.
   int64_t count = 1, part = 0;
 };
-Owners OwnersOf(const ScatterAttrs& a, const Shape& operand, int64_t own_points, const target::Target& target) {
+Owners OwnersOf(const std::vector<int64_t>& dims, const Shape& operand, int64_t wanted) {
   Owners owners;
   int64_t extent = 1;
-  for (const int64_t d : a.scatter_dims_to_operand_dims) {
+  for (const int64_t d : dims) {
     if (operand.dims[static_cast<size_t>(d)] <= extent) continue;
     extent = operand.dims[static_cast<size_t>(d)];
     owners.dim = d;
   }
-  const int64_t lanes = target.cores * target.vector_bytes / 4;
-  const int64_t wanted = std::clamp<int64_t>(lanes / std::max<int64_t>(own_points, 1), 1, extent);
+  wanted = std::clamp<int64_t>(wanted, 1, extent);
   owners.part = (extent + wanted - 1) / wanted;
   owners.count = owners.dim < 0 ? 1 : (extent + owners.part - 1) / owners.part;
   return owners;
+}
+
+/// The dims that an index places and of which a window has one place, so that all of an update is one owner's; long
+/// enough for so many owners to write to memory of their own.
+std::vector<int64_t> DimsOfOnePlace(const ScatterAttrs& a, const Shape& operand, const Shape& updates, int64_t owners) {
+  std::vector<int64_t> dims;
+  int64_t bytes = ByteWidth(operand.dtype) * NumElements(operand.dims);  // Of the dim and those behind it.
+  size_t next_window = 0;
+  for (size_t d = 0; d < operand.rank(); bytes /= std::max<int64_t>(operand.dims[d++], 1)) {
+    const auto dim = static_cast<int64_t>(d);
+    if (Has(a.input_batching_dims, dim)) continue;
+    const bool is_inserted = Has(a.inserted_window_dims, dim);
+    const int64_t span = is_inserted ? 1 : updates.dims[static_cast<size_t>(a.update_window_dims[next_window++])];
+    if (span == 1 && Has(a.scatter_dims_to_operand_dims, dim) && bytes >= owners * policy::kOwnedPartBytes)
+      dims.push_back(dim);
+  }
+  return dims;
+}
+
+/// Elements of a window along the operand's last dim, which lanes take together; 1 where an index moves it.
+int64_t WindowRow(const ScatterAttrs& a, const Shape& operand, const Shape& updates) {
+  const int64_t last = static_cast<int64_t>(operand.rank()) - 1;
+  if (last < 0 || Has(a.inserted_window_dims, last) || Has(a.input_batching_dims, last) ||
+      Has(a.scatter_dims_to_operand_dims, last))
+    return 1;
+  return updates.dims[static_cast<size_t>(a.update_window_dims.back())];
+}
+
+/// What updates cost: elements one after another, or vectors of a window's.
+target::Work WorkOf(const ScatterAttrs& a, const Shape& operand, const Shape& updates, int64_t arrays,
+                    const target::Target& target) {
+  const auto elements = static_cast<double>(NumElements(updates.dims) * arrays);
+  target::Work work{.serial = elements * policy::kSerialStepCycles};
+  const int64_t row = WindowRow(a, operand, updates);
+  const int64_t bytes = ByteWidth(operand.dtype);
+  const int64_t lanes = std::max<int64_t>(target.vector_bytes / bytes, 1);
+  if (row < lanes) return work;
+  work.serial *= static_cast<double>((row + lanes - 1) / lanes) / static_cast<double>(row);
+  work.bytes_read = elements * static_cast<double>(bytes);
+  work.bytes_cached = 2 * work.bytes_read;
+  return work;
 }
 
 /// Whether the graph takes what the scatter's arrays and updates hold, and makes what the arrays hold: two parts of
@@ -159,19 +200,28 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
   Owners owners;
   std::optional<kir::DimId> owner;
   const bool gpu = p_.target->kind == target::Kind::kGpu;
-  const int64_t elements = NumElements(updates_shape.dims) * static_cast<int64_t>(count);
-  const double cycles = static_cast<double>(elements) * policy::kSerialStepCycles;
+  const target::Work work = WorkOf(attrs, shape, updates_shape, static_cast<int64_t>(count), *p_.target);
   // Cores share out what lies apart in memory, where it is much, and leave neighbours to lanes.
   int64_t shared = gpu ? static_cast<int64_t>(shape.rank()) : 0;
-  if (!gpu && !to_operand.empty() && cycles >= policy::kSharedScatterCycles)
-    shared = *std::min_element(to_operand.begin(), to_operand.end());
+  const double ns = target::TimeNs(*p_.target, work);
+  const bool is_much = !gpu && ns >= policy::kSharedScatterNs;
+  if (is_much && !to_operand.empty()) shared = *std::min_element(to_operand.begin(), to_operand.end());
   const std::vector<bool> own = OwnPlaces(attrs, shared, shape, updates_shape);
-  if (gpu) {
-    int64_t own_points = 1;
-    for (size_t d = 0; d < own.size(); ++d) own_points *= own[d] ? updates_shape.dims[d] : 1;
-    owners = OwnersOf(attrs, shape, own_points, *p_.target);
-    if (owners.count > 1) owner = b.AddDim(kir::Size::Of(owners.count));
+  int64_t own_points = 1;
+  for (size_t d = 0; d < own.size(); ++d) own_points *= own[d] ? updates_shape.dims[d] : 1;
+  own_points = std::max<int64_t>(own_points, 1);
+  if (gpu)
+    owners = OwnersOf({to_operand.begin(), to_operand.end()}, shape,
+                      p_.target->cores * p_.target->vector_bytes / 4 / own_points);
+  if (is_much) {
+    int64_t one = 1;
+    for (const int64_t d : attrs.update_window_dims) one *= updates_shape.dims[static_cast<size_t>(d)];
+    const double each_ns = ns * static_cast<double>(one) / static_cast<double>(NumElements(updates_shape.dims));
+    const int64_t wanted = p_.target->cores / own_points;
+    if (each_ns >= policy::kOwnedUpdateNs)
+      owners = OwnersOf(DimsOfOnePlace(attrs, shape, updates_shape, wanted), shape, wanted);
   }
+  if (owners.count > 1) owner = b.AddDim(kir::Size::Of(owners.count));
   for (size_t d = 0; d < own.size(); ++d) {
     if (own[d] && updates_shape.dims[d] != 1) update_at[d] = kir::At(b.AddDim(kir::Size::Of(updates_shape.dims[d])));
   }
@@ -278,7 +328,7 @@ Result<bool> Fuser::EmitScatter(NodeId id, plan::Seq& out) {
     made.buffers.push_back({BoundBuffer::Kind::kWrite, {id, i}});
     views.push_back(results[i]);
   }
-  AddOwnKernel(std::move(made), views, out, target::Work{.serial = cycles});
+  AddOwnKernel(std::move(made), views, out, work);
   return true;
 }
 
