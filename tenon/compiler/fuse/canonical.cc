@@ -806,6 +806,9 @@ void ReformKernel(MadeKernel& made, const target::Target& target, KernelChecks* 
   FoldConstants(k);
   DropDead(k);
   done("a kernel without dead nodes");
+  if (!gpu) ShortenNumbers(k);
+  DropDead(k);
+  done("a kernel with short numbers");
   // Regions and short dims are about vectors of neighbours; invocations branch and stride for themselves.
   if (!gpu) SplitRegions(k, target);
   done("a kernel cut into regions");

@@ -17,4 +17,8 @@ void SimplifyIntegers(kir::Kernel& kernel);
 /// whoever checks where kernels from outside reach sees. The last of the passes that ask about places.
 void ShortenPlaces(kir::Kernel& kernel);
 
+/// Numbers of more than 16 bits become such of 16 where their ranges show that these hold them, if nothing in the
+/// kernel is longer then: arithmetic on bytes. The results keep their bits. Leaves nodes behind that nothing uses.
+void ShortenNumbers(kir::Kernel& kernel);
+
 }  // namespace tenon::compiler

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -41,6 +42,7 @@ std::vector<int32_t> Results(const kir::Kernel& k, std::vector<int32_t> in, size
 
 void Simplify(kir::Kernel& k) {
   SimplifyIntegers(k);
+  ShortenNumbers(k);
   ShortenPlaces(k);
   DropDead(k);
 }
@@ -292,6 +294,81 @@ TEST(Integers, PlacesAreComparedInThirtyTwoBits) {
       Simplify(k);
       EXPECT_EQ(Results(k, in, kPlaces), before) << kir::Print(k);
       EXPECT_EQ(is_wide(k), most == kHighest) << kir::Print(k);
+    }
+  }
+}
+
+/// Bytes made of all pairs of bytes by arithmetic in s32.
+kir::Kernel OfBytes(const std::function<Val(kir::KernelBuilder&, Val, Val)>& make, DType out_type = DType::kU8) {
+  constexpr int64_t kBytes = 256;
+  kir::KernelBuilder b;
+  const kir::DimId i = b.AddDim(Size::Of(kBytes)), j = b.AddDim(Size::Of(kBytes));
+  const kir::Buf x = b.AddDense(kir::BufKind::kArg, DType::kU8, {kBytes}),
+                 y = b.AddDense(kir::BufKind::kArg, DType::kS8, {kBytes}),
+                 out = b.AddDense(kir::BufKind::kOut, out_type, {kBytes, kBytes});
+  const Val v = make(b, b.Convert(s32, b.Read(x, {kir::At(i)})), b.Convert(s32, b.Read(y, {kir::At(j)})));
+  kir::Stage stage;
+  stage.dims = {i, j};
+  stage.stores.push_back({.buf = out, .at = {kir::At(i), kir::At(j)}, .guard = {}, .value = b.Convert(out_type, v)});
+  b.AddStage(stage);
+  return b.Finish();
+}
+
+std::vector<uint8_t> OfAllBytes(const kir::Kernel& k) {
+  const Status verified = kir::Verify(k);
+  EXPECT_TRUE(verified.ok()) << verified.ToString() << kir::Print(k);
+  std::vector<uint8_t> x(256), y(256), out(size_t{256} * 256 * static_cast<size_t>(ByteWidth(k.buffers[2].type)));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = y[i] = static_cast<uint8_t>(i);
+  const auto ref = [](std::vector<uint8_t>& v) {
+    return kir::BufferRef{v.data(), v.data(), static_cast<int64_t>(v.size())};
+  };
+  const kir::BufferRef refs[] = {ref(x), ref(y), ref(out)};
+  const Status run = kir::Evaluate(k, refs, {});
+  EXPECT_TRUE(run.ok()) << run.ToString() << kir::Print(k);
+  return out;
+}
+
+// Sums, products, shifts, choices and comparisons of bytes, some of them below zero, are numbers of 16 bits where these
+// hold all of them; what they do not hold, and what is wanted longer, stays as it is.
+TEST(Integers, ArithmeticOnBytesIsShort) {
+  using B = kir::KernelBuilder;
+  struct Case {
+    const char* name;
+    bool is_short;
+    std::function<Val(B&, Val, Val)> make;
+  };
+  const auto c = [](B& b, int32_t v) { return b.ConstS32(v); };
+  const Case cases[] = {
+      {"sum of weighted bytes", true,
+       [&](B& b, Val x, Val y) {
+         const Val positive = b.And(y, c(b, 127));
+         return b.ShrArith(b.Add(b.Add(b.Mul(x, c(b, 77)), b.Mul(positive, c(b, 300))), c(b, 128)), c(b, 8));
+       }},
+      {"below zero", true, [&](B& b, Val x, Val y) { return b.ShrArith(b.Sub(b.Mul(y, c(b, 100)), x), c(b, 3)); }},
+      {"clamped", true,
+       [&](B& b, Val x, Val y) { return b.Min(b.Max(b.Add(b.Mul(y, c(b, 3)), x), c(b, 0)), c(b, 255)); }},
+      {"chosen", true,
+       [&](B& b, Val x, Val y) {
+         return b.Select(b.Compare(kir::kLt, b.Mul(x, c(b, 2)), y), b.Mul(x, x), b.Mul(x, c(b, 5)));
+       }},
+      {"low bits of products", true, [&](B& b, Val x, Val y) { return b.And(b.Mul(x, x), b.And(y, c(b, 31))); }},
+      {"one bit too long", false,
+       [&](B& b, Val x, Val) { return b.ShrArith(b.Add(b.Mul(x, c(b, 258)), c(b, 0)), c(b, 8)); }},
+      {"compared with what no type holds as well", false,
+       [&](B& b, Val x, Val y) { return b.Select(b.Compare(kir::kLt, b.Mul(x, x), y), x, y); }},
+      {"divided", false, [&](B& b, Val x, Val y) { return b.Div(x, b.Max(y, c(b, 1))); }},
+  };
+  const auto is_short = [](const kir::Kernel& k) {
+    return std::ranges::none_of(k.nodes, [](const kir::Node& n) { return n.type == s32; });
+  };
+  for (const Case& test : cases) {
+    for (const DType type : {DType::kU8, DType::kS16, s32}) {
+      kir::Kernel k = OfBytes(test.make, type);
+      const std::vector<uint8_t> before = OfAllBytes(k);
+      ShortenNumbers(k);
+      DropDead(k);
+      EXPECT_EQ(OfAllBytes(k), before) << test.name << kir::Print(k);
+      EXPECT_EQ(is_short(k), test.is_short && type != s32) << test.name << kir::Print(k);
     }
   }
 }
