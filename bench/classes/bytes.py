@@ -57,4 +57,10 @@ def programs(jax):
     add('nearest_codes', lambda a, b: lax.population_count(a[:, None] ^ b).sum(-1).argmin(1), u16(60, 16), u16(500, 16))
     add('shared_bits_of_masks', lambda a, b: lax.population_count(a.astype(jnp.uint32) & b).astype(jnp.float32) / lax.population_count(a.astype(jnp.uint32) | b | 1), u16(30000), u16(30000))
     add('thirds_of_bytes_apart', lambda x: (x[:, 0] ^ x[:, 1], x[:, 2]), u8(20000, 3))
+    # Arithmetic on bytes in long numbers, which 16 bits hold.
+    long = lambda x: x.astype(jnp.int32)
+    add('weighted_grey', lambda x: ((long(x[:, 0]) * 77 + long(x[:, 1]) * 150 + long(x[:, 2]) * 29) >> 8).astype(jnp.uint8), u8(400000, 3))
+    add('two_pictures_mixed', lambda x, y: ((long(x) * 77 + long(y) * 179 + 128) >> 8).astype(jnp.uint8), u8(1000, 801), u8(1000, 801))
+    add('three_taps_in_s32', lambda x: ((long(x[:, :-2]) + 2 * long(x[:, 1:-1]) + long(x[:, 2:]) + 2) >> 2).astype(jnp.uint8), u8(700, 1003))
+    add('sharpened_and_clamped', lambda x: jnp.clip(5 * long(x[1:-1]) - 2 * long(x[:-2]) - 2 * long(x[2:]), 0, 255).astype(jnp.uint8), u8(702, 900))
     return P

@@ -175,4 +175,11 @@ def programs(jax):
     add('correlation_of_rows', lambda x: jnp.corrcoef(x), f32(300, 1001))
     add('dropout_layer_gradient', jax.grad(lambda w, x, k: jnp.mean(jnp.where(jax.random.bernoulli(k, .8, (500, 512)), jax.nn.relu(x @ w), 0) ** 2)), f32(256, 512) * .1, f32(500, 256), key)
     add('rotated_positions', lambda x: (lambda a: jnp.stack([x[..., ::2] * jnp.cos(a) - x[..., 1::2] * jnp.sin(a), x[..., ::2] * jnp.sin(a) + x[..., 1::2] * jnp.cos(a)], -1).reshape(x.shape))(jnp.arange(x.shape[1])[:, None, None] / 10000 ** (jnp.arange(32) / 32)), f32(2, 400, 8, 64))
+    # Long rows that data send to places, and sums over rows that lie far apart.
+    add('token_table_gradient', jax.grad(lambda t, i, y: ((t[i] - y) ** 2).mean()), f32(4000, 384), i32(4000, 2000), f32(2000, 384))
+    add('means_of_sorted_groups', lambda x, i: jax.ops.segment_sum(x, i, 500) / jnp.maximum(jnp.bincount(i, length=500), 1)[:, None], f32(6000, 288), np.sort(i32(500, 6000)))
+    add('best_of_groups', lambda x, i: jax.ops.segment_max(x, i, 900), f32(9000, 144), i32(900, 9000))
+    add('means_and_deviations_of_frames', lambda x: jnp.concatenate([x.mean(1), x.std(1)], -1), f32(24, 40, 1024))
+    add('masked_means_of_tokens', lambda x, m: (x * m[..., None]).sum(1) / jnp.maximum(m.sum(1), 1)[:, None], f32(32, 48, 768), (uni(32, 48) > .3).astype(np.float32))
+    add('tokens_pooled_by_attention', lambda x, w: (jax.nn.softmax(x @ w, 1)[..., None] * x).sum(1), f32(32, 64, 512), f32(512))
     return P
