@@ -106,6 +106,7 @@ constexpr Family kFamilies[] = {
     {1, AddWideCollective},
     {1, AddNamedTopK},
     {2, AddMixedDot},
+    {10, AddRewritten},
 };
 
 /// What one program is like: small mostly, now and then large in one respect.

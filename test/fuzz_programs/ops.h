@@ -121,6 +121,9 @@ void AddFloatPredicate(Builder& b);
 void AddExactQuotient(Builder& b);
 void AddBatchNorm(Builder& b);
 
+// rewritten.cc
+void AddRewritten(Builder& b);
+
 // blocks.cc
 void AddAttention(Builder& b);
 void AddRowNorm(Builder& b);

@@ -160,13 +160,13 @@ void AddMixedDot(Builder& b) {
 
 void AddConvolution(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) {
-    return MayMultiply(x) && x.rank() >= 2 && x.rank() <= 5 && Count(x.dims) > 0 && Count(x.dims) < 700;
+    return MayMultiply(x) && x.rank() >= 2 && x.rank() <= 6 && Count(x.dims) > 0 && Count(x.dims) < 700;
   });
   Value in = v;
-  if (v.empty() || v.rank() < 2 || v.rank() > 5 || !MayMultiply(v) || Count(v.dims) == 0) {
+  if (v.empty() || v.rank() < 2 || v.rank() > 6 || !MayMultiply(v) || Count(v.dims) == 0) {
     Type type = b.AnyArithmeticType();
     Dims dims;
-    for (int64_t r = b.random.Chance(5) ? b.random.Between(2, 5) : b.random.Between(3, 4); r > 0; --r)
+    for (int64_t r = b.random.Chance(5) ? b.random.Between(2, 7) : b.random.Between(3, 4); r > 0; --r)
       dims.push_back(1 + b.random.Pick(6));
     // More taps than are written out.
     if (b.random.Chance(3))

@@ -287,7 +287,7 @@ void AddRegionWindow(Builder& b) {
   Windows windows;
   for (const int64_t n : v.dims) {
     WindowDim w;
-    w.size = b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(6) ? 12 : 4);
+    w.size = b.random.Chance(2) ? 1 : 1 + b.random.Pick(b.random.Chance(6) ? (b.random.Chance(3) ? 90 : 12) : 4);
     w.stride = b.random.Chance(3) ? 1 + b.random.Pick(3) : 1;
     w.base = b.random.Chance(5) ? 1 + b.random.Pick(3) : 1;
     w.dilation = b.random.Chance(5) ? 1 + b.random.Pick(3) : 1;
