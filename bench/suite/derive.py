@@ -15,6 +15,15 @@ def _inexact(jax, leaf):
     return hasattr(leaf, 'dtype') and jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)
 
 
+def _first(jax, leaves, *types):
+    """The place of the first array of the first of these types that there is one of."""
+    for wanted in types:
+        for i, leaf in enumerate(leaves):
+            if hasattr(leaf, 'dtype') and jax.numpy.issubdtype(leaf.dtype, wanted):
+                return i
+    raise ValueError('no such array')
+
+
 def _wide(x):
     """Real numbers in a type to add them up in: doubles stay doubles."""
     return x.astype(np.float64 if x.dtype == np.float64 else np.float32)
@@ -32,8 +41,7 @@ def loop(jax, function):
 
     def looped(*arguments):
         leaves, tree = jax.tree.flatten(arguments)
-        kinds = [_inexact(jax, leaf) + 2 * jnp.issubdtype(leaf.dtype, jnp.integer) for leaf in leaves]
-        at = kinds.index(1 if 1 in kinds else 2)
+        at = _first(jax, leaves, jnp.inexact, jnp.integer)
 
         def called(state):
             return function(*tree.unflatten([*leaves[:at], state, *leaves[at + 1:]]))
@@ -42,7 +50,7 @@ def loop(jax, function):
             state, _ = carry
             out = called(state)
             mean = jnp.tanh(sum(_real_means(jax, out)))
-            if kinds[at] == 2:
+            if not _inexact(jax, state):
                 return state + (mean > 2).astype(state.dtype), out
             alike = [x for x in jax.tree.leaves(out) if getattr(x, 'shape', None) == state.shape and x.dtype == state.dtype]
             step = jnp.tanh(alike[0]) if alike else mean
@@ -83,7 +91,7 @@ def branch(jax, function):
     """The function where a mean of the first float array is below 1, and of the array's negative otherwise."""
     def branching(*arguments):
         leaves, tree = jax.tree.flatten(arguments)
-        at = next(i for i, leaf in enumerate(leaves) if _inexact(jax, leaf))
+        at = _first(jax, leaves, jax.numpy.inexact)
         other = tree.unflatten([*leaves[:at], -leaves[at], *leaves[at + 1:]])
         return jax.lax.cond(_real_means(jax, leaves[at])[0] < 1, lambda a, b: function(*a), lambda a, b: function(*b), arguments, other)
 
