@@ -9,18 +9,12 @@ namespace {
 using plan::SlotId;
 using Pairs = std::vector<std::pair<SlotId, SlotId>>;
 
-bool IsSameView(const View& a, const View& b) {
-  return a.buffer == b.buffer && a.dtype == b.dtype && a.offset_elems == b.offset_elems && a.dims == b.dims &&
-         a.strides == b.strides;
-}
-
 /// The slot of the kernel that reads `original` where `write` is written, and may have its memory.
 SlotId ReadOf(const FusedProgram& p, const plan::KernelStep& kernel, SlotId write, const View& original) {
   const auto may = p.in_place.find(write);
   if (may == p.in_place.end()) return plan::kNoSlot;
   for (const SlotId read : may->second) {
-    if (std::ranges::find(kernel.buffers, read) != kernel.buffers.end() && IsSameView(p.views[read], original))
-      return read;
+    if (std::ranges::find(kernel.buffers, read) != kernel.buffers.end() && p.views[read] == original) return read;
   }
   return plan::kNoSlot;
 }
@@ -39,8 +33,8 @@ void Visit(FusedProgram& p, plan::Seq& seq, Pairs& pairs) {
     for (const SlotId write : kernel->buffers) {
       if (write == plan::kNoSlot || p.views[write].buffer != p.views[copy->to].buffer) continue;
       const SlotId read = ReadOf(p, *kernel, write, p.views[copy->from]);
-      if (read == plan::kNoSlot || !IsSameView(p.views[write], p.views[copy->to])) continue;
-      p.views[read].buffer = p.views[write].buffer;
+      if (read == plan::kNoSlot || !(p.views[write] == p.views[copy->to])) continue;
+      p.views[read] = p.views[write];  // The copy may begin elsewhere in its memory than what it is of.
       pairs.emplace_back(write, read);
       break;
     }
