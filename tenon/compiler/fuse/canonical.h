@@ -24,6 +24,9 @@ void FoldConstants(kir::Kernel& kernel);
 /// Guards and comparisons of places, where they are many, are settled by cutting the one stage into regions, where that
 /// saves time. Leaves dead nodes behind.
 void SplitRegions(kir::Kernel& kernel, const target::Target& target);
+/// The only stage's points in the order in which they are stored, unless something is read that lies along the dim
+/// that was the last, as tiles serve both then, or computed that rows of the other order share.
+void FollowStores(kir::Kernel& kernel, const target::Target& target);
 void MergeDims(kir::Kernel& kernel);
 /// Stages that run over equal extents do so over the same dims, so that they can be cut together.
 void UnifyDims(kir::Kernel& kernel);
@@ -31,6 +34,8 @@ void UnifyDims(kir::Kernel& kernel);
 /// single stage of points has the outer dims as its own.
 void JoinStages(kir::Kernel& kernel);
 void DecideSplit(kir::Kernel& kernel, const target::Target& target);
+/// Pieces of whole tiles of the only stage's last dims, which `tiled` are.
+void SplitAroundTiles(kir::Kernel& kernel, kir::DimMask tiled, const target::Target& target);
 void FindInPlace(MadeKernel& made);
 /// The dims whose extents, all of them baked, Parameterise leaves so.
 kir::DimMask KeptExtents(const kir::Kernel& kernel);
