@@ -44,25 +44,35 @@ bool Simplifier::IsSpread(const GraphNode& node) const {
   return node.op == OpCode::kBroadcast && ShapeOf(node.in[0]).rank() == 0;
 }
 
-std::optional<Ref> Simplifier::WithoutTranspose(Ref r, const Dims& turn, size_t& left) {
+std::optional<Ref> Simplifier::Remade(Ref r, const Dims& dims, const Remaking& how, size_t& left) {
+  if (const std::optional<Ref> leaf = how.leaf(r)) return leaf;
   const GraphNode node = Def(r);
-  if (node.op == OpCode::kTranspose && node.attrs<TransposeAttrs>().permutation == turn) return node.in[0];
-  Dims dims(turn.size(), 0);
-  for (size_t d = 0; d < turn.size(); ++d) dims[static_cast<size_t>(turn[d])] = ShapeOf(r).dims[d];
   if (const std::optional<uint64_t> bits = SplatBits(to_, r)) return Splat({ShapeOf(r).dtype, dims}, *bits);
   if (IsSpread(node)) return Broadcast(node.in[0], dims, {});
-  // What is computed beside it in another order is computed twice.
-  if (!IsPointwise(to_, node) || !MathFunction(node).empty() || left == 0) return std::nullopt;
+  if (!IsPointwise(to_, node) || (!how.functions && !MathFunction(node).empty()) || left == 0) return std::nullopt;
   --left;
   GraphNode made = node;
   made.out[0].dims = dims;
   for (Ref& in : made.in) {
     if (ShapeOf(in).rank() == 0) continue;
-    const std::optional<Ref> before = WithoutTranspose(in, turn, left);
-    if (!before) return std::nullopt;
-    in = *before;
+    const std::optional<Ref> remade = Remade(in, dims, how, left);
+    if (!remade) return std::nullopt;
+    in = *remade;
   }
   return Emit(std::move(made));
+}
+
+std::optional<Ref> Simplifier::WithoutTranspose(Ref r, const Dims& turn) {
+  Dims dims(turn.size(), 0);
+  for (size_t d = 0; d < turn.size(); ++d) dims[static_cast<size_t>(turn[d])] = ShapeOf(r).dims[d];
+  const auto turned = [&](Ref at) -> std::optional<Ref> {
+    const GraphNode& node = Def(at);
+    const bool is_turned = node.op == OpCode::kTranspose && node.attrs<TransposeAttrs>().permutation == turn;
+    return is_turned ? std::optional(node.in[0]) : std::nullopt;
+  };
+  size_t left = policy::kMaxUnmergedNodes;
+  // What is computed beside it in another order is computed twice: functions take too long for that.
+  return Remade(r, dims, {.leaf = turned, .functions = false}, left);
 }
 
 std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
@@ -73,8 +83,7 @@ std::optional<Ref> Simplifier::ReduceTransposed(const GraphNode& node) {
   const Dims turn = to_[below].attrs<TransposeAttrs>().permutation;
   // What is computed on the way is read along rows as it is where they stay rows.
   if (below != node.in[0].node && turn.back() == static_cast<int64_t>(turn.size()) - 1) return std::nullopt;
-  size_t left = policy::kMaxUnmergedNodes;
-  const std::optional<Ref> before = WithoutTranspose(node.in[0], turn, left);
+  const std::optional<Ref> before = WithoutTranspose(node.in[0], turn);
   if (!before) return std::nullopt;
   const Shape operand = ShapeOf(node.in[0]);
   const Dims& over = node.attrs<ReduceAttrs>().dimensions;
@@ -307,22 +316,13 @@ Ref BeforeMerging(const Program& p, Ref r) {
 
 }  // namespace
 
-std::optional<Ref> Simplifier::WithDims(Ref r, const Dims& dims, size_t& left) {
-  const GraphNode node = Def(r);
-  if (node.op == OpCode::kReshape || IsStored(node)) return Reshape(r, dims);
-  if (const std::optional<uint64_t> bits = SplatBits(to_, r)) return Splat({ShapeOf(r).dtype, dims}, *bits);
-  if (IsSpread(node)) return Broadcast(node.in[0], dims, {});
-  if (!IsPointwise(to_, node) || left == 0) return std::nullopt;
-  --left;
-  GraphNode made = node;
-  made.out[0].dims = dims;
-  for (Ref& in : made.in) {
-    if (ShapeOf(in).rank() == 0) continue;
-    const std::optional<Ref> with = WithDims(in, dims, left);
-    if (!with) return std::nullopt;
-    in = *with;
-  }
-  return Emit(std::move(made));
+std::optional<Ref> Simplifier::WithDims(Ref r, const Dims& dims) {
+  const auto stored = [&](Ref at) -> std::optional<Ref> {
+    const GraphNode& node = Def(at);
+    return node.op == OpCode::kReshape || IsStored(node) ? std::optional(Reshape(at, dims)) : std::nullopt;
+  };
+  size_t left = policy::kMaxUnmergedNodes;
+  return Remade(r, dims, {.leaf = stored}, left);
 }
 
 std::optional<Ref> Simplifier::ReduceUnmerged(const GraphNode& node) {
@@ -342,8 +342,7 @@ std::optional<Ref> Simplifier::ReduceUnmerged(const GraphNode& node) {
   if (!is_long && !turned) return std::nullopt;
   const auto groups = MergedFrom(merged, dims);
   if (!groups) return std::nullopt;
-  size_t left = policy::kMaxUnmergedNodes;
-  const std::optional<Ref> operand = WithDims(node.in[0], dims, left);
+  const std::optional<Ref> operand = WithDims(node.in[0], dims);
   if (!operand) return std::nullopt;
   GraphNode part = node;
   part.in[0] = *operand;

@@ -2,6 +2,7 @@
 
 // What the sources behind Simplify share.
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -98,14 +99,22 @@ class Simplifier {
   Ref Compare(kir::Cmp how, Ref a, Ref b);
   Ref Select(Ref mask, Ref yes, Ref no);
   Ref Reshape(Ref r, Dims dims);
+  /// How a value that is computed point by point is made anew with other dims.
+  struct Remaking {
+    std::function<std::optional<Ref>(Ref)> leaf;  ///< What stands in for a value; nothing: it is made of its operands.
+    bool functions = true;                        ///< Whether functions are computed anew.
+  };
+  /// The value with these dims, made anew down to leaves and to what is the same everywhere, by at most `left`
+  /// operations, which are counted.
+  std::optional<Ref> Remade(Ref r, const Dims& dims, const Remaking& how, size_t& left);
   /// The same elements, row after row, with other dims all the way down to reshapes and to what lies in memory, if it
-  /// is made of at most `left` operations, which are counted.
-  std::optional<Ref> WithDims(Ref r, const Dims& dims, size_t& left);
+  /// is made of few operations.
+  std::optional<Ref> WithDims(Ref r, const Dims& dims);
   /// The first transpose that the value is made of, by operations point by point alone; kNoNode: none.
   NodeId TransposeBelow(Ref r) const;
-  /// The value before such a transpose by `turn`, if all that it is made of is turned so or the same everywhere, by at
-  /// most `left` cheap operations, which are counted.
-  std::optional<Ref> WithoutTranspose(Ref r, const Dims& turn, size_t& left);
+  /// The value before such a transpose by `turn`, if all that it is made of is turned so or the same everywhere, by few
+  /// cheap operations.
+  std::optional<Ref> WithoutTranspose(Ref r, const Dims& turn);
   /// Whether it is one number everywhere, known or not.
   bool IsSpread(const GraphNode& node) const;
   /// The real or imaginary (op) part of a complex value.
