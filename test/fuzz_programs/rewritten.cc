@@ -407,7 +407,74 @@ void LongReduce(Builder& b) {
   b.Offer(Reduced(b, AnyMeeting(b, type), v, over));
 }
 
-/// One of these forms of concatenation upon concatenation of much.
+/// Quotients and remainders by a number that is known, towards zero or down, as libraries write these.
+void KnownQuotient(Builder& b) {
+  const Value v = b.AnyWhere([](const Value& x) { return x.type.is_int() && x.type.bits >= 8; });
+  if (v.empty() || !v.type.is_int() || v.type.bits < 8) return;
+  const int bits = std::min(v.type.bits, 62);
+  int64_t by = b.random.Chance(3)   ? int64_t{1} << b.random.Pick(bits - 1)
+               : b.random.Chance(2) ? b.random.Between(1, 12)
+                                    : 1 + b.random.Pick((int64_t{1} << (bits - 1)) - 1);
+  const bool down = b.random.Chance(2);
+  if (v.type.is_signed() && !down && b.random.Chance(4)) by = -by;
+  const double all = std::ldexp(1.0, v.type.bits);
+  const auto number = [&](int64_t n) { return b.Literal(v.type, v.dims, fmt::format("{}", n), all); };
+  const auto made = [&](std::string_view op, const Value& x, const Value& y) {
+    return b.EmitHidden(fmt::format("stablehlo.{} {}, {} : {}", op, x.name, y.name, Text(v)), v.type, v.dims,
+                        {.bound = all});
+  };
+  const Type pred = TypeOf(DType::kPred);
+  const auto asked = [&](std::string_view how, const Value& x, const Value& y) {
+    return b.EmitHidden(fmt::format("stablehlo.compare {}, {}, {}, {} : ({}, {}) -> {}", how, x.name, y.name,
+                                    v.type.is_signed() ? "SIGNED" : "UNSIGNED", Text(x), Text(y), Text(pred, v.dims)),
+                        pred, v.dims, {.bound = 1});
+  };
+  const Value c = number(by), zero = number(0), quotient = made("divide", v, c), rest = made("remainder", v, c);
+  const auto chosen = [&](const Value& mask, const Value& yes, const Value& no) {
+    b.Emit(fmt::format("stablehlo.select {}, {}, {} : {}, {}", mask.name, yes.name, no.name, Text(mask), Text(v)),
+           v.type, v.dims, {.bound = all});
+  };
+  if (!down || !v.type.is_signed()) {
+    b.Offer(quotient);
+    if (b.random.Chance(2)) b.Offer(rest);
+    return;
+  }
+  if (b.random.Chance(2)) return chosen(asked("LT", rest, zero), made("add", rest, c), rest);
+  const Value one = number(1);
+  const Value sign =
+      b.EmitHidden(fmt::format("stablehlo.sign {} : {}", v.name, Text(v)), v.type, v.dims, {.bound = all});
+  const Value apart = asked("NE", sign, one), left = asked("NE", rest, zero);
+  chosen(Op(b, "and", apart, left), made("subtract", quotient, one), quotient);
+}
+
+/// Windows of many elements that do not meet.
+void RowsOfWindows(Builder& b) {
+  const auto suits = [](const Value& x) { return !x.dims.empty() && IsExact(x) && Count(x.dims) > 0; };
+  const Value v = b.AnyWhere(suits);
+  if (v.empty() || !suits(v)) return;
+  Windows windows;
+  for (size_t d = 0; d < v.rank(); ++d) {
+    WindowDim w;
+    if (b.random.Chance(2)) {
+      w.size = b.random.Between(2, 12);
+      w.stride = w.size + (b.random.Chance(2) ? 0 : b.random.Pick(3));
+      w.low = b.random.Pick(w.size);
+      w.high = b.random.Pick(w.size);
+    }
+    if (!windows.Add(v.dims[d], w)) return;
+  }
+  if (!b.Fits(windows.out) || !b.Affordable(Count(windows.out) * windows.points)) return;
+  const std::string_view op = AnyMeeting(b, v.type);
+  const Value init = b.Splat(v.type, {}, b.random.Chance(2) ? 0 : b.Small(v.type));
+  const std::string s = Text(v.type, {});
+  b.Emit(
+      fmt::format("\"stablehlo.reduce_window\"({}, {}) ({{\n  ^bb0(%p: {}, %q: {}):\n    %s = stablehlo.{} %p, %q : "
+                  "{}\n    stablehlo.return %s : {}\n  }}) {{{}}} : ({}, {}) -> {}",
+                  v.name, init.name, s, s, op, s, s, windows.Attributes(true), Text(v), s, Text(v.type, windows.out)),
+      v.type, windows.out, Met(b, op, v.type, Join(v.is, init.is), static_cast<double>(windows.points + 1)));
+}
+
+/// Concatenation upon concatenation.
 void JoinedParts(Builder& b) {
   const Value v = b.AnyWhere([](const Value& x) { return !x.dims.empty() && IsExact(x); });
   if (v.empty() || v.dims.empty() || !IsExact(v)) return;
@@ -438,7 +505,7 @@ void JoinedParts(Builder& b) {
 }  // namespace
 
 void AddRewritten(Builder& b) {
-  switch (b.random.Pick(8)) {
+  switch (b.random.Pick(10)) {
     case 0:
       return Stacked(b);
     case 1:
@@ -453,6 +520,10 @@ void AddRewritten(Builder& b) {
       return LongWindow(b);
     case 6:
       return LongReduce(b);
+    case 7:
+      return KnownQuotient(b);
+    case 8:
+      return RowsOfWindows(b);
     default:
       return b.random.Chance(2) ? JoinedParts(b) : Stacked(b);
   }

@@ -201,7 +201,7 @@ class TripLoop {
         break;
       }
       case 3:
-        line = fmt::format("reverse {}, dims = [1] : {}", a, Row());
+        line = Moved(a, c);
         break;
       case 4: {
         const std::string less = Name(), truth = Text(TypeOf(DType::kPred), {rows_, n_});
@@ -223,12 +223,62 @@ class TripLoop {
       }
     }
     const std::string low = Name(), high = Name(), scalar = Text(type_, {});
-    Write(fmt::format("  {} = stablehlo.{}\n", made, line));
+    Write(fmt::format("  {} = {}stablehlo.{}\n", made, line.starts_with("gather") ? "\"" : "", line));
     Write(
         fmt::format("  {0} = stablehlo.constant dense<{4}> : {2}\n  {1} = stablehlo.constant dense<{5}> : {2}\n  {3} "
                     "= stablehlo.clamp {0}, {6}, {1} : ({2}, {7}, {2}) -> {7}\n",
                     low, high, scalar, kept, Literal(-kMost), Literal(kMost), made, Row()));
     pool_.push_back(kept);
+  }
+
+  /// The op that makes [rows, n] of what was moved, looked up, or multiplied with what varies as well.
+  std::string Moved(const std::string& a, const std::string& c) {
+    const std::string x = Name(), y = Name(), one = Text(type_, {});
+    switch (b_.random.Pick(6)) {
+      case 0: {  // One column further, behind a number.
+        const std::string parts = Text(type_, {rows_, n_ + 1});
+        Write(fmt::format("  {} = stablehlo.constant dense<{}> : {}\n", x, Literal(1), one));
+        Write(fmt::format(
+            "  {} = stablehlo.pad {}, {}, low = [0, 1], high = [0, 0], interior = [0, 0] : ({}, {}) -> {}\n", y, a, x,
+            Row(), one, parts));
+        return fmt::format("slice {} [0:{}, 0:{}] : ({}) -> {}", y, rows_, n_, parts, Row());
+      }
+      case 1: {  // The first column behind the others.
+        const std::string rest = Text(type_, {rows_, n_ - 1}), column = Text(type_, {rows_, 1});
+        Write(fmt::format("  {} = stablehlo.slice {} [0:{}, 1:{}] : ({}) -> {}\n", x, a, rows_, n_, Row(), rest));
+        Write(fmt::format("  {} = stablehlo.slice {} [0:{}, 0:1] : ({}) -> {}\n", y, c, rows_, Row(), column));
+        return fmt::format("concatenate {}, {}, dim = 1 : ({}, {}) -> {}", x, y, rest, column, Row());
+      }
+      case 2: {  // Columns by columns, as rows again.
+        const std::string turned = Text(type_, {n_, rows_});
+        Write(fmt::format("  {} = stablehlo.transpose {}, dims = [1, 0] : ({}) -> {}\n", x, a, Row(), turned));
+        return fmt::format("reshape {} : ({}) -> {}", x, turned, Row());
+      }
+      case 3: {  // Elements of a list by numbers of this trip.
+        const Value list = b_.Match(type_, {n_ + 2});
+        if (!list.is.exact() || list.is.bound > kMost) return fmt::format("reverse {}, dims = [1] : {}", a, Row());
+        const std::string places = Text(TypeOf(DType::kS32), {rows_, n_});
+        Write(fmt::format("  {} = stablehlo.convert {} : ({}) -> {}\n", x, a, Row(), places));
+        return fmt::format(
+            "gather\"({}, {}) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], "
+            "start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}} : ({}, {}) -> {}",
+            list.name, x, Text(list), places, Row());
+      }
+      case 4: {  // A product of two that vary, and one with it.
+        const std::string square = Text(type_, {rows_, rows_});
+        Write(fmt::format("  {} = stablehlo.dot_general {}, {}, contracting_dims = [1] x [1] : ({}, {}) -> {}\n", x, a,
+                          c, Row(), Row(), square));
+        return fmt::format("dot_general {}, {}, contracting_dims = [1] x [0] : ({}, {}) -> {}", x, a, square, Row(),
+                           Row());
+      }
+      default: {  // One of both, by the trip's number.
+        const std::string few = fmt::format("{}", b_.random.Between(0, static_cast<int64_t>(trips_)));
+        Write(fmt::format("  {} = stablehlo.constant dense<{}> : tensor<i32>\n", x, few));
+        Write(fmt::format("  {} = stablehlo.compare LT, {}, {}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n", y,
+                          AnyPlace(), x));
+        return fmt::format("select {}, {}, {} : tensor<i1>, {}", y, a, c, Row());
+      }
+    }
   }
 
   /// One or two carries of which the next ones are made of themselves, and perhaps of elements: `next`.
