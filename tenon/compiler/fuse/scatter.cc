@@ -79,13 +79,19 @@ std::vector<int64_t> DimsOfOnePlace(const ScatterAttrs& a, const Shape& operand,
   return dims;
 }
 
-/// Elements of a window along the operand's last dim, which lanes take together; 1 where an index moves it.
+/// Elements of a window that lie in one piece, which lanes take together; 1 where an index moves the last dim.
 int64_t WindowRow(const ScatterAttrs& a, const Shape& operand, const Shape& updates) {
-  const int64_t last = static_cast<int64_t>(operand.rank()) - 1;
-  if (last < 0 || Has(a.inserted_window_dims, last) || Has(a.input_batching_dims, last) ||
-      Has(a.scatter_dims_to_operand_dims, last))
-    return 1;
-  return updates.dims[static_cast<size_t>(a.update_window_dims.back())];
+  int64_t row = 1;
+  size_t next_window = a.update_window_dims.size();
+  for (size_t d = operand.rank(); d-- > 0;) {
+    const auto dim = static_cast<int64_t>(d);
+    if (Has(a.inserted_window_dims, dim) || Has(a.input_batching_dims, dim) || Has(a.scatter_dims_to_operand_dims, dim))
+      break;
+    const int64_t extent = updates.dims[static_cast<size_t>(a.update_window_dims[--next_window])];
+    row *= extent;
+    if (extent != operand.dims[d]) break;
+  }
+  return row;
 }
 
 /// What updates cost: elements one after another, or vectors of a window's.

@@ -160,7 +160,8 @@ class Shortening {
 void ShortenNumbers(kir::Kernel& kernel) {
   const auto is_long = [](const kir::Node& n) { return IsLong(n.type); };
   const auto is_short = [](const kir::Node& n) { return n.op == Op::kRead && !IsLong(n.type); };
-  if (std::ranges::any_of(kernel.nodes, is_long) && std::ranges::any_of(kernel.nodes, is_short)) Shortening(kernel).Run();
+  if (std::ranges::any_of(kernel.nodes, is_long) && std::ranges::any_of(kernel.nodes, is_short))
+    Shortening(kernel).Run();
 }
 
 }  // namespace tenon::compiler
