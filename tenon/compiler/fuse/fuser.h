@@ -104,7 +104,8 @@ class Fuser {
   Result<bool> EmitOwnKernel(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
   Result<bool> EmitProduct(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
   Result<bool> EmitConvolution(NodeId id, const MadeKernel* finish, bool* finished, plan::Seq& out);
-  const target::MatrixUnit* MatrixUnitFor(const View& x, const View& y, DType sum) const;
+  std::optional<Tile> UnitTile(const View& x, const View& y, DType sum, int64_t rows, int64_t columns,
+                               int64_t terms) const;
   std::optional<TileFinish> FinishOf(NodeId id, const MadeKernel* finish, int64_t own, int64_t terms) const;
   /// `views`: of the operands. `cleared`: not all of what is stored surely is.
   Status AddProductKernel(NodeId id, kir::Kernel kernel, std::vector<View> views, const TileFinish* finish,

@@ -185,9 +185,13 @@ bool HasProductKernel(const Program& program, const GraphNode& node) {
   return results >= program.target->cores * policy::kPointsPerCore / 4 || terms < policy::kManyTerms;
 }
 
-/// The target's unit for products of what these arrays hold; null: there is none.
-const target::MatrixUnit* Fuser::MatrixUnitFor(const View& x, const View& y, DType sum) const {
-  return x.dtype == y.dtype ? target::FindMatrixUnit(p_.target->device, x.dtype, sum) : nullptr;
+/// The tile of a matrix unit of the target for sums of `terms` products of what these arrays hold; nothing where there
+/// is no such unit, or too little for it.
+std::optional<Tile> Fuser::UnitTile(const View& x, const View& y, DType sum, int64_t rows, int64_t columns,
+                                    int64_t terms) const {
+  const target::MatrixUnit* const unit = target::FindMatrixUnit(p_.target->device, x.dtype, sum);
+  if (x.dtype != y.dtype || unit == nullptr) return std::nullopt;
+  return MatrixTile(*unit, rows, columns, terms, *p_.target);
 }
 
 /// What is done with the product inside its kernel, whose points compute so many results of sums; nothing where that is
@@ -235,13 +239,10 @@ Result<bool> Fuser::EmitProduct(NodeId id, const MadeKernel* finish, bool* finis
 
   const ProductDim row = TakeLast(dims.rows), column = TakeLast(dims.columns);
   const int64_t batch = dims.Count(dims.batch) * dims.Count(dims.rows) * dims.Count(dims.columns);
-  const target::MatrixUnit* const unit = MatrixUnitFor(x, y, sum);
-  const std::optional<Tile> by_unit =
-      unit == nullptr ? std::nullopt
-                      : MatrixTile(*unit, row.extent, column.extent, dims.Count(dims.summed), *p_.target);
+  const int64_t terms = dims.Count(dims.summed);
+  const std::optional<Tile> by_unit = UnitTile(x, y, sum, row.extent, column.extent, terms);
   const Tile tile = by_unit.value_or(ChooseTile(batch, row.extent, column.extent, *p_.target));
-  std::optional<TileFinish> own_finish =
-      FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), dims.Count(dims.summed));
+  std::optional<TileFinish> own_finish = FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), terms);
   ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);
   TiledDim rows(k.b, row.extent, tile.rows), columns(k.b, column.extent, tile.columns);
   // Points beside one another go through the rows, for which the same columns are read again while a cache has them.
@@ -311,9 +312,7 @@ Result<bool> Fuser::EmitConvolution(NodeId id, const MadeKernel* finish, bool* f
   const int64_t batch = NumElements(result.dims) / (group_out * width);
   const int64_t terms = NumElements(weights.dims) / Extent(weights, a.kernel_output_feature_dimension);
   const int64_t tile_rows = features_last ? width : group_out, tile_columns = features_last ? group_out : width;
-  const target::MatrixUnit* const unit = MatrixUnitFor(x, y, sum);
-  const std::optional<Tile> by_unit =
-      unit == nullptr ? std::nullopt : MatrixTile(*unit, tile_rows, tile_columns, terms, *p_.target);
+  const std::optional<Tile> by_unit = UnitTile(x, y, sum, tile_rows, tile_columns, terms);
   const Tile tile = by_unit.value_or(ChooseTile(batch, tile_rows, tile_columns, *p_.target));
   std::optional<TileFinish> own_finish = FinishOf(id, finish, tile.rows.Own() * tile.columns.Own(), terms);
   ProductKernel k(p_, x, y, z, own_finish ? &*own_finish : nullptr);

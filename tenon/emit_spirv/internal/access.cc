@@ -174,11 +174,11 @@ Id KernelEmitter::Scratch(Id type, int64_t bytes_of_type, Id byte_offset) {
   return w_.Do(Spv::ConvertUToPtr, w_.Pointer(spv::StoragePhysicalStorageBuffer, record), {from});
 }
 
-Id KernelEmitter::WorkgroupWords(DType type, int64_t elements, int which) {
+Id KernelEmitter::WorkgroupWords(DType type, int64_t elements, int which, bool narrow) {
   Id& id = words_[{static_cast<int>(type), elements, which}];
   if (id == 0) {
-    id = w_.Workgroup(s_.LocalType(type), static_cast<uint32_t>(elements));
-    local_bytes_ += elements * (s_.RegisterBits(type) == 64 ? 8 : 4);
+    id = w_.Workgroup(narrow ? TileType(type) : s_.LocalType(type), static_cast<uint32_t>(elements));
+    local_bytes_ += elements * (narrow ? ByteWidth(type) : s_.RegisterBits(type) == 64 ? 8 : 4);
   }
   w_.Uses(id);
   return id;

@@ -94,7 +94,7 @@ class KernelEmitter {
   int64_t Elements(const kir::Buffer& buffer) const;
   /// Rounds of all loops of one invocation, about and at least; INT64_MAX when only run time knows.
   int64_t Trips(const Part& part) const;
-  int64_t Trips(const Part& part, const kir::Seq& seq) const;
+  int64_t Trips(const Part& part, std::span<const kir::Step> steps) const;
   int64_t Trips(const Part& part, const kir::Stage& stage) const;
 
   // stage.cc
@@ -182,14 +182,18 @@ class KernelEmitter {
     kir::Val x = kir::kNone, y = kir::kNone;  ///< The factors, of the unit's type.
     int64_t Units() const { return rows / unit->m * (columns / unit->n); }
   };
-  std::optional<MatrixSum> MatrixSumOf(const kir::Stage& stage) const;
+  std::optional<MatrixSum> FindMatrixSum(const kir::Stage& stage) const;
+  /// Null: it is none.
+  const MatrixSum* MatrixSumOf(const kir::Stage& stage) const {
+    const auto it = matrix_sums_.find(&stage);
+    return it == matrix_sums_.end() ? nullptr : &it->second;
+  }
   int64_t MatrixTrips(const MatrixSum& m, int64_t terms, int64_t group_size) const;
   void EmitMatrixSum(const MatrixSum& m, const DimList& free, const DimList& reduced, const StoreList& after);
   /// Has the workgroup put the terms from `first` on of a factor into its memory, zeros beyond the last of `terms`: x
   /// as [rows, terms], y as [terms, columns].
   void FillTile(const MatrixSum& m, bool of_x, Id tile, const DimList& reduced, Id first, Id terms);
-  /// Elements of that type in workgroup memory, as narrow as they are.
-  Id TileWords(DType type, int64_t elements, int which);
+  /// What elements of a tile are in workgroup memory: as narrow as the type is.
   Id TileType(DType type);
   /// Which of the workgroup's subgroups this is, and of how many.
   Id SubgroupBuiltIn(uint32_t which);
@@ -228,7 +232,8 @@ class KernelEmitter {
   Id Base(kir::Buf buf, Id element, int64_t bytes);
   Id FrameWord(uint32_t first_member, uint32_t index);
   Id Scratch(Id type, int64_t bytes_of_type, Id byte_offset);
-  Id WorkgroupWords(DType type, int64_t elements, int which);
+  /// Registers of the type, or `narrow` elements of a tile.
+  Id WorkgroupWords(DType type, int64_t elements, int which, bool narrow = false);
   DType PartType(kir::Buf buf) const;
 
   // Of the entry point that is being written.
@@ -254,6 +259,7 @@ class KernelEmitter {
   std::vector<std::vector<uint32_t>> uses_;  ///< Ids of reduces and loops by node, sorted.
   std::vector<Access> accesses_;             ///< Of the reads, then of the stores.
   std::unordered_map<const kir::Store*, size_t> store_access_;
+  std::unordered_map<const kir::Stage*, MatrixSum> matrix_sums_;
   std::map<uint32_t, int64_t> math_uses_;
   std::map<uint32_t, Id> math_functions_;
   std::map<std::pair<uint32_t, uint8_t>, int64_t> crossing_;  ///< Results for later launches: place in scratch memory.

@@ -19,7 +19,7 @@ enum : int { kTileX = INT32_MIN, kTileY, kTileSums };
 
 }  // namespace
 
-std::optional<KernelEmitter::MatrixSum> KernelEmitter::MatrixSumOf(const kir::Stage& stage) const {
+std::optional<KernelEmitter::MatrixSum> KernelEmitter::FindMatrixSum(const kir::Stage& stage) const {
   if (stage.reduces.size() != 1 || stage.reduces[0].order != kir::ReduceOrder::kMatrix || !stage.domain.empty())
     return std::nullopt;
   MatrixSum m;
@@ -69,16 +69,6 @@ Id KernelEmitter::TileType(DType type) {
   return w_.Int(8);
 }
 
-Id KernelEmitter::TileWords(DType type, int64_t elements, int which) {
-  Id& id = words_[{static_cast<int>(type), elements, which}];
-  if (id == 0) {
-    id = w_.Workgroup(TileType(type), static_cast<uint32_t>(elements));
-    local_bytes_ += elements * ByteWidth(type);
-  }
-  w_.Uses(id);
-  return id;
-}
-
 Id KernelEmitter::SubgroupBuiltIn(uint32_t which) {
   w_.Capability(spv::CapabilityGroupNonUniform);
   return w_.Load(w_.U32(), w_.BuiltIn(which, w_.U32()));
@@ -120,8 +110,9 @@ void KernelEmitter::EmitMatrixSum(const MatrixSum& m, const DimList& free, const
   const target::MatrixUnit& unit = *m.unit;
   const DType out = unit.out;
   const int64_t depth = unit.Depth();
-  const Id xs = TileWords(unit.in, m.rows * depth, kTileX), ys = TileWords(unit.in, depth * m.columns, kTileY);
-  const Id sums = TileWords(out, m.rows * m.columns, kTileSums);
+  const Id xs = WorkgroupWords(unit.in, m.rows * depth, kTileX, true);
+  const Id ys = WorkgroupWords(unit.in, depth * m.columns, kTileY, true);
+  const Id sums = WorkgroupWords(out, m.rows * m.columns, kTileSums, true);
   const Id in_pointer = w_.Pointer(spv::StorageWorkgroup, TileType(unit.in));
   const Id out_pointer = w_.Pointer(spv::StorageWorkgroup, TileType(out));
   const Id x_type = w_.Matrix(TileType(unit.in), unit.m, unit.k, spv::MatrixUseA);

@@ -61,6 +61,7 @@ KernelEmitter::KernelEmitter(const kir::Kernel& kernel, const target::Target& ta
         store_access_[&s] = accesses_.size();
         MakeAccess(accesses_.emplace_back(), s.buf, s.at, s.guard);
       }
+      if (const auto matrix = FindMatrixSum(stage)) matrix_sums_.emplace(&stage, *matrix);
     });
   }
   CountMath(k_.nodes);
@@ -185,7 +186,7 @@ KernelEmitter::Part KernelEmitter::ChainPart(std::vector<const kir::Step*> steps
     ForEachStage(*step, [&](const Stage& stage) {
       const int64_t points = PointsOf(stage, false).value_or(kUnknown) * PointsOf(stage, true).value_or(kUnknown);
       longest = std::max(longest, points);
-      matrix |= MatrixSumOf(stage).has_value();
+      matrix |= MatrixSumOf(stage) != nullptr;
       for (const kir::Reduce& r : stage.reduces) {
         if (r.order == kir::ReduceOrder::kLanes && points >= policy::kSharedReduceOfFew) {
           width = std::max(width, Lanes(r));
@@ -218,7 +219,7 @@ std::vector<KernelEmitter::Part> KernelEmitter::MakeParts() const {
     });
   }
   const auto* only = all.size() == 1 ? std::get_if<Stage>(&all[0]->is) : nullptr;
-  if (only != nullptr && !MatrixSumOf(*only)) return {StagePart(*all[0])};
+  if (only != nullptr && MatrixSumOf(*only) == nullptr) return {StagePart(*all[0])};
   if (k_.outer > 0 || all.size() == 1) return {ChainPart(all)};
   if (small) return {ChainPart(all)};
   std::vector<Part> parts;
@@ -361,7 +362,7 @@ int64_t KernelEmitter::Trips(const Part& part, const Stage& stage) const {
     around = Times(around, last);
     last = extent(d);
   }
-  if (const auto matrix = part.team ? MatrixSumOf(stage) : std::nullopt)
+  if (const MatrixSum* matrix = MatrixSumOf(stage); matrix != nullptr && part.team)
     return MatrixTrips(*matrix, Times(around, last), part.group_size);
   bool in_order = false;
   for (const kir::Reduce& r : stage.reduces) {
@@ -382,9 +383,9 @@ int64_t KernelEmitter::Trips(const Part& part, const Stage& stage) const {
   return NestedTrips({parallel, serial, Plus(1, reduce)});
 }
 
-int64_t KernelEmitter::Trips(const Part& part, const kir::Seq& seq) const {
+int64_t KernelEmitter::Trips(const Part& part, std::span<const kir::Step> steps) const {
   int64_t trips = 0;
-  for (const kir::Step& step : seq) {
+  for (const kir::Step& step : steps) {
     if (const auto* stage = std::get_if<Stage>(&step.is)) {
       trips = Plus(trips, Trips(part, *stage));
       continue;
@@ -404,17 +405,14 @@ int64_t KernelEmitter::Trips(const Part& part) const {
     in_order = Times(in_order, k_.dims[d].extent.is_param() ? kAnyExtent : k_.dims[d].extent.baked);
   }
   int64_t trips = 0;
-  for (const kir::Step* step : part.steps) trips = Plus(trips, Trips(part, kir::Seq{*step}));
+  for (const kir::Step* step : part.steps) trips = Plus(trips, Trips(part, std::span(step, 1)));
   return Times(part.points_together, NestedTrips({in_order, trips}));
 }
 
 Result<Module> KernelEmitter::Run() {
   TENON_RETURN_IF_ERROR(Check());
   Module module;
-  bool matrices = false;
-  for (const kir::Step& step : k_.seq)
-    ForEachStage(step, [&](const Stage& stage) { matrices |= MatrixSumOf(stage).has_value(); });
-  if (matrices) w_.UseVulkanMemoryModel();
+  if (!matrix_sums_.empty()) w_.UseVulkanMemoryModel();
   const std::vector<Part> parts = MakeParts();
   std::vector<Touched> touched;
   for (const Part& part : parts) touched.push_back(TouchedBy(part));

@@ -54,7 +54,7 @@ void KernelEmitter::EmitReduction(const kir::Stage& stage, const DimList& free, 
     (UsesOwn(s, stage) ? after : at_points).push_back(&s);
     all.push_back(&s);
   }
-  if (const auto matrix = part_->team ? MatrixSumOf(stage) : std::nullopt) {
+  if (const MatrixSum* matrix = MatrixSumOf(stage); matrix != nullptr && part_->team) {
     FindNeighbours({});
     return EmitMatrixSum(*matrix, free, reduced, after);
   }

@@ -15,7 +15,6 @@ using kir::Op;
 namespace {
 
 int FloatBits(DType type) { return type == DType::kF64 ? 64 : 32; }
-uint64_t SignBit(int bits) { return uint64_t{1} << (bits - 1); }
 uint64_t OneBits(int bits) { return bits == 64 ? 0x3ff0000000000000 : 0x3f800000; }
 uint64_t HalfBits(int bits) { return bits == 64 ? 0x3fe0000000000000 : 0x3f000000; }
 uint64_t InfinityBits(int bits) { return bits == 64 ? 0x7ff0000000000000 : 0x7f800000; }

@@ -17,6 +17,9 @@ namespace tenon::emit_spirv {
 /// Of at most 16 bits: computed as f32 and rounded after each operation.
 inline bool IsNarrowFloat(DType type) { return IsFloat(type) && type != DType::kF32 && type != DType::kF64; }
 
+/// The sign's bit in a word of so many.
+constexpr uint64_t SignBit(int bits) { return uint64_t{1} << (bits - 1); }
+
 class Scalars {
  public:
   Scalars(Writer& writer, const target::Target& target) : w_(writer), target_(target), device_(target.device) {}

@@ -16,7 +16,6 @@ constexpr uint32_t kSign = F8Format::kSign, kRest = F8Format::kRest;
 constexpr uint32_t kF32Infinity = 0x7f800000, kF32Nan = 0x7fc00000;
 
 /// Of f32 and f64.
-constexpr uint64_t SignBit(int bits) { return uint64_t{1} << (bits - 1); }
 constexpr uint64_t LeastNormal(int bits) { return uint64_t{1} << (bits == 64 ? 52 : 23); }
 
 }  // namespace
